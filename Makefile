@@ -1,0 +1,72 @@
+# Everything runs in .venv, which the first target that needs it makes. Nothing is written
+# outside this folder: temporary files of tests go to a folder that is removed again.
+
+.DEFAULT_GOAL := help
+SHELL = /bin/sh
+PYTHON = python3
+PY = .venv/bin/python
+READY = .venv/ready
+ROUNDS = 40
+
+# Variables of the caller that would steer the environment's Python or pip elsewhere.
+unexport PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PYTHONPLATLIBDIR PYTHONWARNINGS
+unexport PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX PYTHONOPTIMIZE PYTHONSAFEPATH PYTHONNOUSERSITE
+unexport PYTHONINSPECT PYTHONDEBUG PYTHONVERBOSE PYTHONMALLOC PYTHONIOENCODING PYTHONEXECUTABLE
+unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_REQUIRE_HASHES PIP_REQUIRE_VIRTUALENV PIP_DRY_RUN
+unexport PYTEST_ADDOPTS PYTEST_PLUGINS VIRTUAL_ENV __PYVENV_LAUNCHER__
+
+# $(call scratch,COMMAND): run it with a temporary folder of its own.
+scratch = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && trap 'exit 130' INT TERM && TMPDIR="$$dir" $(1)
+
+.PHONY: help install demo test test-slow kill lint fmt bench golden docs lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
+
+install: $(READY) ## make the environment in .venv (every other target does so by itself)
+
+$(READY): scripts/bootstrap requirements/ci.txt pyproject.toml
+	@sh scripts/bootstrap "$(PYTHON)"
+
+demo: $(READY) ## replay a recorded session through the installed hooks and show the memory
+	@$(call scratch,$(PY) scripts/demo.py)
+
+test: $(READY) ## run the tests
+	@$(call scratch,$(PY) -m pytest -q -n 2 -m "not slow")
+
+test-slow: $(READY) ## run the tests that take longer
+	@$(call scratch,$(PY) -m pytest -q -n 2 -m slow)
+
+kill: $(READY) ## kill hooks and runs at random, many times, and look for lost events
+	@$(call scratch,CMEM_TEST_KILLS=500 $(PY) -m pytest -q tests/faults)
+
+lint: $(READY) ## check style, types, layers and generated pages
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check --quiet . || { echo "not formatted: run make fmt"; exit 1; }
+	@$(PY) -m mypy
+	@$(PY) scripts/check_layout.py
+	@$(PY) scripts/gen_settings_docs.py --check
+	@$(PY) scripts/gen_docs.py --check
+
+fmt: $(READY) ## format the code
+	@$(PY) -m ruff check --fix-only --quiet .
+	@$(PY) -m ruff format --quiet .
+
+bench: $(READY) ## measure the hooks against a bare interpreter
+	@$(call scratch,$(PY) scripts/bench_hooks.py --rounds $(ROUNDS))
+
+golden: $(READY) ## rewrite the golden files; review the difference
+	@$(call scratch,UPDATE_GOLDEN=1 CMEM_GOLDEN=write $(PY) -m pytest -q -n 2)
+
+docs: $(READY) ## write the generated pages
+	@$(PY) scripts/gen_settings_docs.py
+	@$(PY) scripts/gen_docs.py
+
+lock: ## pin every package again (needs uv)
+	@{ sed -n '/^#/p' requirements/ci.txt; uv pip compile --universal --python-version 3.11 --upgrade \
+	  --extra dev --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet \
+	  pyproject.toml requirements/build.in; } > requirements/ci.new
+	@mv requirements/ci.new requirements/ci.txt
+
+clean: ## remove the environment and everything made by other targets
+	@rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

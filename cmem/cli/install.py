@@ -1,0 +1,243 @@
+"""``cmem install`` and ``cmem uninstall``: edit the host's settings, say what was done."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from cmem import launcher, paths, settings
+from cmem.cli.place import directory
+from cmem.errors import CmemError, ConfigError, UsageError
+from cmem.install import claude_code, provider, purge, register
+from cmem.observer import providers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+REFUSAL = """\
+cmem: will not edit {path}: {reason}
+The file was not changed. {what}
+"""
+
+
+class Place(NamedTuple):
+    """Where an install works: the data home, and the host's settings file."""
+
+    home: str
+    scope: str
+    path: str
+
+
+def run_install(options: Mapping[str, object]) -> int:
+    """Register the hooks; 1 with the snippet to add by hand when the file cannot be edited.
+    The launcher is there in both cases, so that the snippet works once it is pasted."""
+    place = _place(options)
+    wanted = claude_code.hooks(lambda event: _command(place.home, event))
+    if options.get("print"):
+        _prepare(place.home)
+        print(claude_code.snippet(wanted))
+        return 0
+    try:
+        return _install(place, wanted, options)
+    except claude_code.RefusedError as error:
+        if not options.get("dry_run"):
+            _prepare(place.home)
+        what = "Correct it, or add this by hand:\n" + claude_code.snippet(wanted)
+        sys.stderr.write(REFUSAL.format(path=place.path, reason=error, what=what))
+        return error.exit_code
+
+
+def run_uninstall(options: Mapping[str, object]) -> int:
+    """Take the hooks out again; with ``purge`` the memories too."""
+    place = _place(options)
+    env = settings.environment()
+    if options.get("purge"):
+        purge.check(place.home, user_home=_user_home(env))
+        question = f"Delete {place.home} and every memory in it?"
+        if not options.get("yes") and not options.get("dry_run") and not _agrees(question):
+            raise CmemError("nothing was changed; say yes, or use --yes")
+    try:
+        return _uninstall(place, options)
+    except claude_code.RefusedError as error:
+        what = f"Correct it, or take out the hooks that run {paths.launcher(place.home)} by hand."
+        sys.stderr.write(REFUSAL.format(path=place.path, reason=error, what=what))
+        return error.exit_code
+
+
+def _install(
+    place: Place, wanted: Mapping[str, dict[str, object]], options: Mapping[str, object]
+) -> int:
+    name = options.get("provider")
+    chosen = provider.resolve(place.home, name)
+    if name is not None:
+        providers.get(chosen)  # an unknown name ends here, before anything is written
+    plan = register.plan_install(place.home, place.path, wanted)
+    if options.get("dry_run"):
+        return _show_plans([plan], as_json=bool(options.get("json")))
+    if plan.changes and not options.get("yes") and sys.stdin.isatty() and sys.stdout.isatty():
+        print(register.diff(plan), end="")
+        if not _agrees(f"Write this to {place.path}?"):
+            raise CmemError("nothing was changed")
+    script = _prepare(place.home)
+    with register.locked(place.home):
+        if isinstance(name, str):
+            provider.choose(place.home, name)
+        done = register.install(place.home, place.path, wanted, now=_now())
+    warnings = [*done.plan.warnings, *_scope_warnings(place)]
+    report = {
+        "host": claude_code.HOST,
+        "scope": place.scope,
+        "settings": place.path,
+        "changed": done.plan.changes,
+        "events": list(wanted),
+        "home": place.home,
+        "launcher": script,
+        "backup": done.backup or None,
+        "provider": chosen.provider,
+        "warnings": warnings,
+    }
+    if options.get("json"):
+        print(json.dumps(report))
+        return 0
+    for line in warnings:
+        sys.stderr.write(f"cmem: warning: {line}\n")
+    print("\n".join(_installed(place, done, chosen)))
+    return 0
+
+
+def _installed(place: Place, done: register.Done, chosen: settings.Settings) -> list[str]:
+    count = len(claude_code.EVENTS)
+    if done.plan.changes:
+        backup = f" The file as it was: {done.backup}" if done.backup else ""
+        first = f"Registered {count} hooks for Claude Code in {place.path}.{backup}"
+    else:
+        first = f"All {count} hooks for Claude Code are registered in {place.path} already."
+    return [
+        first,
+        f"Memories are kept in {place.home}, readable by you alone.",
+        *provider.explain(place.home, chosen),
+        "Next: start a Claude Code session; `cmem status` shows what arrives, "
+        "`cmem uninstall` takes this out again.",
+    ]
+
+
+def _uninstall(place: Place, options: Mapping[str, object]) -> int:
+    chosen = options.get("scope") and not options.get("purge")
+    known = [] if chosen else register.recorded(place.home, claude_code.HOST)
+    files = list(dict.fromkeys([os.path.realpath(place.path), *known]))
+    plans = [register.plan_uninstall(place.home, path) for path in files]
+    if options.get("dry_run"):
+        return _show_plans(plans, as_json=bool(options.get("json")))
+    changed = _carry_out(place, files) if os.path.isdir(place.home) or _any(plans) else []
+    left = purge.purge(place.home) if options.get("purge") else []
+    report = {
+        "host": claude_code.HOST,
+        "settings": changed,
+        "changed": bool(changed),
+        "home": place.home,
+        "purged": bool(options.get("purge")),
+        "left": left,
+    }
+    if options.get("json"):
+        print(json.dumps(report))
+    else:
+        print("\n".join(_uninstalled(place, changed, left, purged=bool(options.get("purge")))))
+    return 0
+
+
+def _carry_out(place: Place, files: list[str]) -> list[str]:
+    """Uninstall from each file; returns those that changed. The launcher goes with the last."""
+    _make_home(place.home)
+    with register.locked(place.home):
+        done = [register.uninstall(place.home, path, now=_now()) for path in files]
+        if not register.recorded(place.home, claude_code.HOST):
+            purge.remove_launcher(place.home)
+    return [one.plan.target.named for one in done if one.plan.changes]
+
+
+def _uninstalled(place: Place, changed: list[str], left: list[str], *, purged: bool) -> list[str]:
+    lines = [f"Took the hooks out of {path}." for path in changed]
+    if not changed:
+        lines.append("No hook of this data home was registered with Claude Code.")
+    if left:
+        lines.append(f"Left in {place.home}, because cmem did not make it: {', '.join(left)}")
+    elif purged:
+        lines.append(f"Deleted {place.home}.")
+    elif os.path.isdir(place.home):
+        lines.append(f"Your memories stay in {place.home}; `cmem uninstall --purge` deletes them.")
+    return lines
+
+
+def _show_plans(plans: list[register.Plan], *, as_json: bool) -> int:
+    text = "".join(register.diff(plan) for plan in plans)
+    changes = _any(plans)
+    if as_json:
+        print(json.dumps({"dry_run": True, "changed": changes, "diff": text}))
+    else:
+        print(text if changes else "Nothing would change.", end="" if changes else "\n")
+    return 0
+
+
+def _any(plans: list[register.Plan]) -> bool:
+    return any(plan.changes for plan in plans)
+
+
+def _place(options: Mapping[str, object]) -> Place:
+    host = options.get("host") or claude_code.HOST
+    if host != claude_code.HOST:
+        raise UsageError(f"no such host: {host}; known: {claude_code.HOST}")
+    scope = str(options.get("scope") or "user")
+    if scope not in ("user", "project"):
+        raise UsageError(f"no such scope: {scope}; known: user, project")
+    env = settings.environment()
+    path = claude_code.settings_path(
+        env=env, user_home=_user_home(env), scope=scope, cwd=directory()
+    )
+    return Place(os.path.abspath(paths.data_home(env)), scope, path)
+
+
+def _scope_warnings(place: Place) -> list[str]:
+    if place.scope != "project":
+        return []
+    return [
+        f"{place.path} now names paths of this machine; whoever shares this repository gets "
+        "them too. To keep them to yourself, move the hooks to settings.local.json"
+    ]
+
+
+def _prepare(home: str) -> str:
+    """The data home is there with a launcher of this installation; the launcher's path."""
+    _make_home(home)
+    with register.locked(home):
+        return launcher.install(home)
+
+
+def _make_home(home: str) -> None:
+    try:
+        paths.ensure_home(home)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ConfigError(
+            f"could not use {home}: {reason}; set CMEM_HOME to a place of your own"
+        ) from error
+
+
+def _command(home: str, event: str) -> str:
+    return launcher.command(launcher.interpreter(), home, host=claude_code.HOST, event=event)
+
+
+def _user_home(env: Mapping[str, str]) -> str:
+    return env.get("HOME") or os.path.expanduser("~")
+
+
+def _agrees(question: str) -> bool:
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,140 @@
+"""Where a command runs: data home, time, store, current project, and the ids it was given."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cmem import here, paths, settings
+from cmem.errors import CmemError, UsageError
+from cmem.store import connection, projects, read
+
+if TYPE_CHECKING:
+    import apsw
+
+    from cmem.store.read import Ref
+
+KINDS = {
+    "o": "O",
+    "observation": "O",
+    "observations": "O",
+    "s": "S",
+    "summary": "S",
+    "summaries": "S",
+    "p": "P",
+    "prompt": "P",
+    "prompts": "P",
+    "t": "T",
+    "tool": "T",
+    "tools": "T",
+    "tool_use": "T",
+    "tool_uses": "T",
+}
+
+
+class Scope(NamedTuple):
+    """Which projects count: None is all of them. ``name`` is for messages."""
+
+    projects: tuple[int, ...] | None
+    name: str
+
+
+def home() -> str:
+    return paths.data_home(settings.environment())
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def directory() -> str:
+    """The working directory; "/" where it has been deleted."""
+    try:
+        return os.getcwdb().decode("utf-8", "replace")
+    except OSError:
+        return "/"
+
+
+def store() -> apsw.Connection | None:
+    """The store, read-only; None while there is none."""
+    return connection.open_reader(home())
+
+
+def scope(conn: apsw.Connection, values: Mapping[str, Any]) -> Scope:
+    """The projects that ``--project`` or ``--all-projects`` name, else the current one.
+
+    Raises CmemError with near names for a project nobody knows."""
+    if values.get("all_projects"):
+        return Scope(None, "all projects")
+    named = values.get("project")
+    if named:
+        found = projects.find_by_name(conn, str(named))
+        if not found:
+            raise CmemError(_unknown_project(conn, str(named)))
+        members = [one for ref, _ in found for one in projects.family(conn, ref)]
+        return Scope(tuple(dict.fromkeys(members)), found[0][1])
+    identity = here.identity_of(directory(), settings.environment())
+    current = projects.find_by_identity(conn, identity)
+    if current is None:
+        return Scope((), identity.name)
+    return Scope(tuple(projects.family(conn, current)), identity.name)
+
+
+def every_project(conn: apsw.Connection) -> tuple[int, ...]:
+    """All projects, the merged ones with those they were merged into."""
+    roots = [ref for ref, _ in projects.names(conn)]
+    return tuple(one for ref in roots for one in projects.family(conn, ref))
+
+
+def kinds(words: Iterable[str]) -> list[str]:
+    """``--kind`` as letters, in the order given."""
+    found = []
+    for word in words:
+        letter = KINDS.get(word.strip().lower())
+        if letter is None:
+            raise UsageError(f"no such kind: {word}; known: observation, summary, prompt, tool")
+        found.append(letter)
+    return list(dict.fromkeys(found))
+
+
+def session(conn: apsw.Connection, text: str | None) -> int | None:
+    """The session that ``--session`` names; CmemError when there is none."""
+    if not text:
+        return None
+    word = text.strip()
+    ref = find(conn, f"N{word}" if word.isascii() and word.isdigit() else word)
+    if ref is None or ref[0] != "N" or read.place(conn, ref) is None:
+        raise CmemError(f"no such session: {text}")
+    return ref[1]
+
+
+def parse_id(text: str) -> Ref | None:
+    """``O12``, ``#s3``, ``12``: kind and number; None for what has not that form."""
+    word = text.strip().removeprefix("#").upper()
+    kind, digits = (word[0], word[1:]) if word[:1] in tuple("OSPTN") else ("O", word)
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+        return None
+    return kind, int(digits)
+
+
+def find(conn: apsw.Connection, text: str) -> Ref | None:
+    """The row an id names, host's session ids included; it may still not exist."""
+    ref = parse_id(text)
+    if ref is None or read.place(conn, ref) is None:
+        found = read.find_session(conn, text.strip())
+        return ref if found is None else ("N", found)
+    return ref
+
+
+def _unknown_project(conn: apsw.Connection, name: str) -> str:
+    from difflib import get_close_matches
+
+    known = sorted({one for _, one in projects.names(conn)})
+    folded = {one.casefold(): one for one in known}
+    near = [folded[one] for one in get_close_matches(name.casefold(), folded, n=3, cutoff=0.5)]
+    near += [one for one in known if name.casefold() in one.casefold() and one not in near]
+    if not near:
+        return f"no such project: {name}; known: {', '.join(known[:10]) or 'none yet'}"
+    return f"no such project: {name}; did you mean {', '.join(near[:5])}?"

@@ -1,0 +1,170 @@
+"""``cmem status``."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cmem import paths, settings, spool
+from cmem.cli import output, place
+from cmem.context import health
+from cmem.store import counts, pause
+
+if TYPE_CHECKING:
+    from cmem.cli.output import Line
+    from cmem.store.counts import StatusCounts
+    from cmem.store.pause import Pause
+
+EMPTY = counts.StatusCounts(0, 0, 0, 0, 0, counts.Work(0, 0, None), None, None, 0, 0.0)
+
+
+class Spool(NamedTuple):
+    pending: int
+    spilled: int
+    dropped: int
+    oldest_at: int | None
+
+
+def run(values: Mapping[str, Any]) -> int:
+    """Print the state of the pipeline; 1 when it has stopped although events arrive."""
+    home, now = place.home(), place.now_ms()
+    env = settings.environment()
+    provider = settings.load(
+        home, env=env, flags={}, trusted_env=settings.trusts_environment(env)
+    ).provider
+    waiting = _spool(home)
+    stored, paused = _stored(home, now)
+    trouble = _trouble(waiting, stored, now)
+    document = _document(home, provider, waiting, stored=stored, paused=paused)
+    document["health"] = trouble or _ok(waiting, stored, paused)
+    if values["json"]:
+        output.write_json(document)
+    else:
+        output.write_lines(_lines(document, bad=bool(trouble)))
+    return 1 if trouble else 0
+
+
+def _spool(home: str) -> Spool:
+    pending, spilled, dropped = spool.counts(home)
+    oldest = [_oldest_row(home)] if pending else []
+    oldest += [_oldest_spill(home)] if spilled else []
+    known = [at for at in oldest if at is not None]
+    return Spool(pending, spilled, dropped, min(known) if known else None)
+
+
+def _oldest_row(home: str) -> int | None:
+    """When the first waiting event was captured; None where the spool cannot be opened."""
+    try:
+        conn = spool.open_drain(home)
+    except Exception:  # noqa: BLE001 - only an age is missing then, as in a read-only home
+        return None
+    if conn is None:
+        return None
+    try:
+        batch = spool.read_batch(conn, after_id=0, limit=1, max_bytes=1)
+    finally:
+        conn.close()
+    return batch[0].captured_at if batch else None
+
+
+def _oldest_spill(home: str) -> int | None:
+    try:
+        with os.scandir(paths.spill_dir(home)) as entries:
+            times = [one.stat().st_mtime for one in entries if one.name.endswith(".event")]
+    except OSError:
+        return None
+    return int(min(times) * 1000) if times else None
+
+
+def _stored(home: str, now: int) -> tuple[StatusCounts, Pause | None]:
+    conn = place.store()
+    if conn is None:
+        return EMPTY, None
+    try:
+        current = pause.get(conn)
+        if current is not None and current.until <= now:
+            current = None
+        return counts.status_counts(conn, midnight=_midnight(now)), current
+    finally:
+        conn.close()
+
+
+def _midnight(now: int) -> int:
+    """When the local day of ``now`` began, in ms."""
+    day = time.localtime(now / 1000)
+    return int(time.mktime((day.tm_year, day.tm_mon, day.tm_mday, 0, 0, 0, 0, 0, -1))) * 1000
+
+
+def _trouble(waiting: Spool, stored: StatusCounts, now: int) -> str:
+    """Why this is no healthy memory; "" when it is."""
+    return health.uncollected(
+        waiting=waiting.pending + waiting.spilled, oldest_waiting=waiting.oldest_at, now=now
+    ) or health.stalled(
+        oldest_pending=stored.work.oldest_at, last_success=stored.last_observed_at, now=now
+    )
+
+
+def _ok(waiting: Spool, stored: StatusCounts, paused: Pause | None) -> str:
+    if paused is not None:
+        return f"paused until {output.when(paused.until)}: {paused.reason}"
+    if stored.last_captured_at is None and not waiting.pending and not waiting.spilled:
+        return "nothing captured yet: run `cmem install`, then start a session"
+    notes = []
+    if stored.work.parked:
+        notes.append(f"{stored.work.parked} parked")
+    if waiting.dropped:
+        notes.append(f"{waiting.dropped} events dropped")
+    return "ok" + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _document(
+    home: str, provider: str, waiting: Spool, *, stored: StatusCounts, paused: Pause | None
+) -> dict[str, Any]:
+    return {
+        "home": home,
+        "provider": provider,
+        "spool": {
+            "pending": waiting.pending,
+            "spilled": waiting.spilled,
+            "dropped": waiting.dropped,
+        },
+        "work": stored.work._asdict(),
+        "counts": {
+            "sessions": stored.sessions,
+            "prompts": stored.prompts,
+            "tool_uses": stored.tool_uses,
+            "observations": stored.observations,
+            "summaries": stored.summaries,
+        },
+        "last_captured_at": stored.last_captured_at,
+        "last_observed_at": stored.last_observed_at,
+        "paused": None if paused is None else {"reason": paused.reason, "until": paused.until},
+        "spend_today": {"tokens": stored.spend_tokens, "usd": round(stored.spend_usd, 6)},
+    }
+
+
+def _lines(document: dict[str, Any], *, bad: bool) -> list[Line]:
+    waiting, work, stored = document["spool"], document["work"], document["counts"]
+    spend = document["spend_today"]
+    counted = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in stored.items())
+    return [
+        _pair("health", document["health"], "bold red" if bad else "green"),
+        _pair("home", document["home"]),
+        _pair("provider", document["provider"]),
+        _pair("waiting", ", ".join(f"{count} {name}" for name, count in waiting.items())),
+        _pair("work", f"{work['pending']} pending, {work['parked']} parked"),
+        _pair("stored", counted),
+        _pair("last captured", _at(document["last_captured_at"])),
+        _pair("last observed", _at(document["last_observed_at"])),
+        _pair("spent today", f"{spend['tokens']:,} tokens, ${spend['usd']:.4f}"),
+    ]
+
+
+def _pair(label: str, text: str, style: str = "") -> Line:
+    return [(f"{label + ':':<15}", "bold"), (output.plain(text)[0][0], style)]
+
+
+def _at(at: int | None) -> str:
+    return "never" if at is None else output.when(at)

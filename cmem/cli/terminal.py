@@ -1,0 +1,33 @@
+"""Colour for people. The only module that imports rich, and only for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from cmem.cli.output import Line
+
+
+def write(lines: Iterable[Line]) -> None:
+    """Print the lines; stored text is never markup, and rich obeys NO_COLOR by itself."""
+    console = Console(markup=False, emoji=False, highlight=False)
+    for line in lines:
+        text = Text()
+        for piece, style in line:
+            text.append(piece, style=style or None)
+        console.print(text, soft_wrap=True)
+
+
+@contextmanager
+def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr while long work runs; call the value with how much is done."""
+    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,109 @@
+"""``cmem timeline``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from cmem.cli import items, output, place
+from cmem.errors import CmemError, UsageError
+from cmem.store import projects, read, window
+
+if TYPE_CHECKING:
+    import apsw
+
+    from cmem.search.run import Hit
+    from cmem.store.read import Ref
+
+KINDS = ("O", "S", "P")
+MOST = 200
+
+
+def run(values: Mapping[str, Any]) -> int:
+    """Print what lies around an anchor; 1 for an id that does not exist."""
+    if not (0 <= values["before"] <= MOST and 0 <= values["after"] <= MOST):
+        raise UsageError(f"--before and --after must be between 0 and {MOST}")
+    kinds = place.kinds(values["kind"]) or list(KINDS)
+    conn = place.store()
+    if conn is None:
+        if values["anchor"] and place.parse_id(" ".join(values["anchor"])):
+            raise CmemError(f"no memories yet, so no {' '.join(values['anchor'])}")
+        return _print(values, "", [], nothing="no memories yet")
+    try:
+        anchor, found = _around(conn, kinds, values)
+    finally:
+        conn.close()
+    return _print(values, anchor, found, nothing="nothing to show yet")
+
+
+def _around(
+    conn: apsw.Connection, kinds: list[str], values: Mapping[str, Any]
+) -> tuple[str, list[Hit]]:
+    session = place.session(conn, values["session"])
+    ref = _anchor(conn, kinds, values, session=session)
+    at = read.place(conn, ref) if ref else None
+    if ref is None or at is None:
+        return "", []
+    refs = window.around(
+        conn,
+        at,
+        projects=projects.family(conn, at.project)
+        if not values["all_projects"]
+        else place.every_project(conn),
+        session=session,
+        kinds=kinds,
+        before=values["before"],
+        after=values["after"],
+    )
+    return f"{ref[0]}{ref[1]}", items.load(conn, refs)
+
+
+def _anchor(
+    conn: apsw.Connection, kinds: list[str], values: Mapping[str, Any], *, session: int | None
+) -> Ref | None:
+    """The row an id names, else the best match of the words, else the newest."""
+    text = " ".join(values["anchor"])
+    ref = place.find(conn, text) if text.strip() else None
+    if ref is not None:
+        if read.place(conn, ref) is None:
+            raise CmemError(f"no such memory: {text}")
+        return ref
+    scope = place.scope(conn, values)
+    if text.strip():
+        return _best(conn, text, scope, kinds=kinds, session=session)
+    chosen = scope.projects if scope.projects is not None else place.every_project(conn)
+    return window.newest(conn, projects=chosen, session=session, kinds=kinds)
+
+
+def _best(
+    conn: apsw.Connection,
+    text: str,
+    scope: place.Scope,
+    *,
+    kinds: list[str],
+    session: int | None,
+) -> Ref | None:
+    from cmem.search import run as core
+
+    filters = core.Filters(
+        kinds=tuple(kinds),
+        projects=scope.projects,
+        session="" if session is None else f"N{session}",
+    )
+    hits = core.search(conn, text=text, filters=filters, limit=1, now=place.now_ms()).hits
+    return place.parse_id(hits[0].id) if hits else None
+
+
+def _print(values: Mapping[str, Any], anchor: str, found: list[Hit], *, nothing: str) -> int:
+    if values["json"]:
+        shown = [items.document(item) for item in found]
+        output.write_json({"anchor": anchor or None, "items": shown})
+        return 0
+    if not found:
+        output.write_lines([output.plain(nothing)])
+    output.write_lines(
+        line
+        for item in found
+        for line in items.lines(item, mark="> " if item.id == anchor else "  ")
+    )
+    return 0

@@ -1,0 +1,1 @@
+"""What of the memory goes into the next session: select, render, fence."""

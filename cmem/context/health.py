@@ -1,0 +1,27 @@
+"""When to say that memory has stopped although there is something to remember. HOT; pure."""
+
+DAY_MS = 86_400_000
+
+
+def stalled(*, oldest_pending: int | None, last_success: int | None, now: int) -> str:
+    """What to tell the user when turns have waited for a day and no observer finished one in
+    that time; "" while all is well."""
+    if oldest_pending is None or now - oldest_pending <= DAY_MS:
+        return ""
+    if last_success is not None and now - last_success <= DAY_MS:
+        return ""
+    days = (now - oldest_pending) // DAY_MS
+    return f"nothing was observed for {_days(days)} although turns are waiting: run `cmem compress`"
+
+
+def uncollected(*, waiting: int, oldest_waiting: int | None, now: int) -> str:
+    """What to tell the user when captured events have lain for a day outside the store."""
+    if not waiting or oldest_waiting is None or now - oldest_waiting <= DAY_MS:
+        return ""
+    noun = "event has" if waiting == 1 else "events have"
+    days = _days((now - oldest_waiting) // DAY_MS)
+    return f"{waiting} captured {noun} not been stored for {days}: run `cmem compress`"
+
+
+def _days(count: int) -> str:
+    return "1 day" if count == 1 else f"{count} days"

@@ -1,0 +1,87 @@
+"""What the session-start hook prints: one JSON document, or nothing. HOT."""
+
+import time
+
+from cmem import here
+from cmem.context import block, health
+from cmem.context.fence import line
+from cmem.store import connection, recent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import apsw
+
+# A resumed or forked session still holds the block it started with.
+SILENT = ("resume", "fork")
+
+
+def session_start(
+    home: str,
+    *,
+    source: str,
+    cwd: str,
+    repo: "tuple[str, str, str, str]",
+    project_env: str,
+    budget: int,
+    session: str = "",
+) -> bytes:
+    """The complete document for the host; b"" where there is nothing to say.
+
+    ``session`` is the host's id of the running session: after a compaction its own memories
+    come first. A project without memories gets one line for the person, none for the model.
+    """
+    if source in SILENT or budget <= 0:
+        return b""
+    identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
+    name, text, trouble = identity[2], "", ""
+    conn = connection.open_reader(home)
+    if conn is not None:
+        try:
+            own = session if source == "compact" else ""
+            found = block.build(conn, identity, cwd=cwd, branch=repo[2], budget=budget, session=own)
+            name, text = found[0], found[1]
+            trouble = _trouble(conn)
+        finally:
+            conn.close()
+    return document(text, _message(name, text, trouble))
+
+
+def _message(name: str, text: str, trouble: str) -> str:
+    """The line for the person; "" when there is none to say."""
+    if trouble:
+        return "cmem: " + trouble
+    if text:
+        return ""
+    place = "this folder" if name == "unsorted" else line(name, 120)
+    return f"cmem is on: nothing remembered for {place} yet"
+
+
+def _trouble(conn: "apsw.Connection") -> str:
+    return health.stalled(
+        oldest_pending=recent.oldest_pending(conn),
+        last_success=recent.last_success(conn),
+        now=time.time_ns() // 1_000_000,
+    )
+
+
+def document(text: str, message: str) -> bytes:
+    """The host's JSON for context and message, each only where it is not empty."""
+    parts = []
+    if message:
+        parts.append(b'"systemMessage":' + quoted(message))
+    if text:
+        parts.append(
+            b'"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":'
+            + quoted(text)
+            + b"}"
+        )
+    return b"{" + b",".join(parts) + b"}\n" if parts else b""
+
+
+def quoted(text: str) -> bytes:
+    """The text as a JSON string in UTF-8."""
+    try:
+        from _json import encode_basestring
+    except ImportError:  # a Python without its C accelerator
+        from json.encoder import encode_basestring
+    return str(encode_basestring(text)).encode("utf-8", "replace")

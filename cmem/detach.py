@@ -1,0 +1,73 @@
+"""Start ``cmem compress`` in the background and go: nobody waits for it, nothing is inherited
+but the lock that says it runs."""
+
+import os
+import sys
+import time
+
+from cmem import lock, paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PAUSE_S = 30
+_KEPT = frozenset(("PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME"))
+
+
+def start_compress(home: str, *, always: bool) -> bool:
+    """Whether a drain was started. Not while one runs; unless ``always``, not within 30 s of
+    the last start."""
+    launcher = paths.launcher(home)
+    if not sys.executable or not os.path.exists(launcher):
+        return False
+    if not always and started_lately(home):
+        return False
+    fd = lock.acquire(paths.lock_file(home))
+    if fd is None:
+        return False
+    try:
+        os.utime(fd)
+        os.set_inheritable(fd, True)
+        _spawn([sys.executable, "-I", "-S", launcher, "--compress", home, str(fd)])
+    finally:
+        lock.release(fd)
+    return True
+
+
+def started_lately(home: str) -> bool:
+    """Whether the last start is less than 30 s away, in either direction of a wrong clock."""
+    try:
+        touched = os.stat(paths.lock_file(home)).st_mtime
+    except OSError:
+        return False
+    return abs(time.time() - touched) < PAUSE_S
+
+
+def clean_env(env: "Mapping[str, str]") -> dict[str, str]:
+    """What a drain may know of the host's environment: a project can set the rest."""
+    kept = {k: v for k, v in env.items() if k in _KEPT or k.startswith(("LC_", "XDG_"))}
+    return kept | {"CMEM_STARTED_BY": "hook"}
+
+
+def _spawn(argv: list[str]) -> None:
+    env = clean_env(os.environ)
+    # An open stdout would make the host wait for the drain's end.
+    silence = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+    try:
+        os.posix_spawn(argv[0], argv, env, file_actions=silence, setsid=True)
+    except NotImplementedError:  # old macOS
+        _fork(argv, env)
+
+
+def _fork(argv: list[str], env: dict[str, str]) -> None:
+    if os.fork():
+        return
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        os.execve(argv[0], argv, env)  # noqa: S606 - our own interpreter, no shell
+    finally:
+        os._exit(0)

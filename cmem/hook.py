@@ -1,0 +1,304 @@
+"""One host event: read stdin, scrub, append, exit 0 whatever happens.
+
+Exit 2 would block the user's prompt, anything printed where the host expects nothing would
+steer the agent, a hang would hang it. So every way out is ``os._exit(0)``, a timer ends what
+does not end, and an event goes to the spool, else to a spill file, else is counted.
+"""
+
+import os
+import sys
+import time
+
+from cmem import intake, paths
+from cmem.hosts.wire import HOSTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from cmem.hosts.wire import Wire
+
+_IDLE_S = 0.5
+_READ_S = 0.8
+_LIMIT_S = 5.0
+# The host gives all hooks of this event 1.5 s together.
+_LIMITS = {"SessionEnd": 1.4}
+_OFF = ("0", "false", "no", "off")
+
+
+class _LateError(Exception):
+    """Stdin did not say anything for too long."""
+
+
+class _State:
+    """What the timer must know when it rings."""
+
+    reading = False
+    stored = False
+    home = host = event = ""
+    payload = b""
+    captured_at = 0
+
+
+_now = _State()
+
+
+def main(argv: list[str]) -> "NoReturn":
+    """``[HOST, EVENT]`` or ``[HOST, EVENT, HOME]``. Ends the process with 0."""
+    try:
+        if not _switched_off() and len(argv) in (2, 3):
+            _run(argv)
+    except BaseException as error:  # noqa: BLE001 - nothing may reach the host
+        _report(error)
+    finally:
+        os._exit(0)
+
+
+def _switched_off() -> bool:
+    env = os.environ
+    return any(env.get(name, "0") not in ("", "0") for name in ("CMEM_DISABLE", "CMEM_OBSERVER"))
+
+
+def _run(argv: list[str]) -> None:
+    host, event = argv[0], argv[1]
+    wire = HOSTS.get(host)
+    if wire is None or event not in wire.kinds:
+        return
+    _fill_standard_descriptors()
+    os.umask(0o077)
+    _now.host, _now.event = host, event
+    deadline = time.monotonic() + _LIMITS.get(event, _LIMIT_S)
+    raw, size = _read_stdin()
+    if not raw.strip():
+        return
+    _arm(max(0.05, deadline - time.monotonic()))
+    home = argv[2] if len(argv) == 3 else paths.data_home(os.environ)
+    if not os.path.isabs(home):
+        return
+    _now.home = home
+    _now.captured_at = time.time_ns() // 1_000_000
+    try:
+        paths.ensure_home(home)
+    except OSError as error:
+        _lose(error, size)
+        return
+    _keep(raw, size=size, wire=wire)
+
+
+def _fill_standard_descriptors() -> None:
+    """Put the null device on closed descriptors 0-2, or the database would become one."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(fd)
+
+
+# --- stdin ---------------------------------------------------------------------------
+
+
+def _read_stdin() -> tuple[bytes, int]:
+    """(what was read, its true size). Ends with the input, at 500 ms of silence or 800 ms in
+    all; what came until then counts, for a host may never close the pipe."""
+    if os.isatty(0):
+        return b"", 0
+    chunks: list[bytes] = []
+    size = 0
+    end = time.monotonic() + _READ_S
+    _now.reading = True
+    try:
+        while (left := end - time.monotonic()) > 0:
+            _arm(min(_IDLE_S, left))
+            chunk = os.read(0, 262_144)
+            if not chunk:
+                break
+            if size <= intake.MAX_STDIN:
+                chunks.append(chunk)
+            size += len(chunk)
+    except (_LateError, OSError):
+        pass
+    _now.reading = False
+    return b"".join(chunks), size
+
+
+def _arm(seconds: float) -> None:
+    """Ring after ``seconds``. The C module is loaded with the interpreter, ``signal`` is not."""
+    signal = sys.modules.get("_signal")
+    if signal is not None and hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _ring)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _ring(_number: int, _frame: object) -> None:
+    if _now.reading:
+        raise _LateError
+    if not _now.stored:
+        _spill(TimeoutError())
+    os._exit(0)
+
+
+# --- storing -------------------------------------------------------------------------
+
+
+def _keep(raw: bytes, *, size: int, wire: "Wire") -> None:
+    payload = intake.reduce(raw, wire=wire, event=_now.event, size=size)
+    _now.payload = payload
+    try:
+        taken = intake.identify(_now.host, _now.event, payload, captured_at=_now.captured_at)
+    except ImportError as error:  # apsw is missing or broken; the drain will name the event
+        _spill(error)
+        return
+    if taken is None:
+        return
+    _now.payload = taken.payload
+    if len(taken.payload) > intake.MAX_EVENT:
+        _spill("too-large")
+    else:
+        _append(taken)
+    _now.stored = True
+    if _now.event in wire.injects:
+        _inject(taken)
+    _start_drain(always=_now.event in wire.always_drain)
+
+
+def _append(taken: intake.Taken) -> None:
+    import apsw
+
+    from cmem import spool
+
+    try:
+        spool.append(
+            _now.home,
+            eid=taken.eid,
+            host=_now.host,
+            event=_now.event,
+            session=taken.session,
+            captured_at=_now.captured_at,
+            cwd=taken.cwd,
+            repo=taken.repo,
+            project_env=_project_env(),
+            digest=taken.digest,
+            window=taken.window,
+            payload=taken.payload,
+        )
+    except (apsw.Error, OSError) as error:
+        _spill(error)
+
+
+def _project_env() -> str:
+    name = os.environ.get("CMEM_PROJECT", "")[:256]
+    return name.encode("utf-8", "replace").decode() if name else ""
+
+
+def _spill(why: object) -> None:
+    """The second place; when that fails too the event is counted as dropped."""
+    from cmem import hooklog, spill
+
+    if not _now.home:
+        return
+    if not _now.payload:
+        _lose(why, 0)
+        return
+    try:
+        spill.write(
+            _now.home,
+            host=_now.host,
+            event=_now.event,
+            captured_at=_now.captured_at,
+            payload=_now.payload,
+        )
+    except OSError as error:
+        _lose(error, len(_now.payload))
+        return
+    _now.stored = True
+    hooklog.note(_now.home, _now.event, why, size=len(_now.payload), outcome="spilled")
+
+
+def _lose(why: object, size: int) -> None:
+    from cmem import hooklog
+
+    if _trusted(_now.home):
+        hooklog.drop(_now.home)
+        hooklog.note(_now.home, _now.event, why, size=size, outcome="dropped")
+
+
+def _trusted(home: str) -> bool:
+    """Whether counting there writes into a directory of our own."""
+    try:
+        found = os.lstat(home)
+    except OSError:
+        return False
+    return found.st_mode & 0o170000 == 0o040000 and found.st_uid == os.geteuid()
+
+
+def _report(error: BaseException) -> None:
+    """A failure nobody expected: the event is kept if it is scrubbed already, else counted."""
+    try:
+        if _now.home and not _now.stored:
+            _spill(error)
+        elif _now.home:
+            from cmem import hooklog
+
+            hooklog.note(_now.home, _now.event, error, outcome="stored")
+    except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
+        pass
+
+
+# --- after storing -------------------------------------------------------------------
+
+
+def _inject(taken: intake.Taken) -> None:
+    """Print the context for the session that starts, or nothing."""
+    try:
+        from cmem.context.inject import session_start
+
+        budget = _settings().get("context_budget", 2000)
+        text = session_start(
+            _now.home,
+            source=taken.source,
+            cwd=taken.cwd,
+            repo=taken.repo,
+            project_env=_project_env(),
+            budget=budget if isinstance(budget, int) else 2000,
+            session=taken.session,
+        )
+        _print(text)
+    except Exception as error:  # noqa: BLE001 - a session must start without a memory too
+        _report(error)
+
+
+def _print(data: bytes) -> None:
+    """All of it, waiting for a slow reader until the timer ends the process."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(1, view) :]
+        except BlockingIOError:
+            time.sleep(0.005)
+
+
+def _settings() -> "dict[str, str | int | bool | float]":
+    if not os.path.exists(paths.config_file(_now.home)):
+        return {}
+    from cmem import config
+
+    return config.read(_now.home)
+
+
+def _start_drain(*, always: bool) -> None:
+    if not always and _lately():
+        return
+    if os.environ.get("CMEM_AUTO_COMPRESS", "1").lower() in _OFF:
+        return
+    if _settings().get("auto_compress", True) is False:
+        return
+    from cmem import detach
+
+    detach.start_compress(_now.home, always=always)
+
+
+def _lately() -> bool:
+    """A cheap first look at what ``detach`` decides: most tool events end here."""
+    try:
+        touched = os.stat(paths.lock_file(_now.home)).st_mtime
+    except OSError:
+        return False
+    return abs(time.time() - touched) < 30

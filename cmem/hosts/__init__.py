@@ -1,0 +1,26 @@
+"""The hosts whose events can be read: one decoder each, in an explicit table.
+
+The hook imports ``hosts.wire`` through this package, so the decoders (``json``, ``re``, the
+models) are loaded only by whoever asks for them.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cmem.model import Entry, Event
+
+    Decoder = Callable[[Entry], Event]
+
+    DECODERS: dict[str, Decoder]
+
+
+def __getattr__(name: str) -> "dict[str, Decoder]":
+    """``DECODERS``, made at first use."""
+    if name != "DECODERS":
+        raise AttributeError(name)
+    from cmem.hosts import claude_code
+
+    table: dict[str, Decoder] = {"claude-code": claude_code.decode}
+    globals()["DECODERS"] = table
+    return table

@@ -1,0 +1,216 @@
+"""Ingest: what hooks have put into the mailbox becomes raw evidence in the store.
+
+No model, no clock in the way: entries are decoded outside any transaction, taken in by short
+ones, and leave the mailbox only after their commit. A run killed in between finds them again
+and knows them by their identity.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from cmem import here, hosts, spill, spool, turn_rules
+from cmem.failpoint import hit
+from cmem.model import Entry, Event, Origin, ProjectIdentity, Unreadable
+from cmem.repo import read_remote
+from cmem.store import evidence, projects, sessions, turns
+from cmem.store.connection import transaction
+from cmem.take import close_turn, leaves_trace, request_summary, take
+
+if TYPE_CHECKING:
+    import apsw
+
+# One transaction: about 75 ms of lock for tool events of 5 kB (measured), 250 ms is the limit.
+BATCH_EVENTS = 25
+BATCH_BYTES = 128 * 1024
+SPILL_FILES = 16  # one may hold 8 MiB
+IDLE_MS = 10 * 60_000
+
+
+class Ingested(NamedTuple):
+    """``events``: distinct events taken in, of every kind, the ``unreadable`` ones among
+    them. ``duplicates``: entries whose event the store had already."""
+
+    events: int = 0
+    duplicates: int = 0
+    unreadable: int = 0
+
+
+def ingest(home: str, conn: apsw.Connection, *, now: int) -> Ingested:
+    """Take in all that the spool and the spill directory of ``home`` hold."""
+    total = Ingested()
+    locate = _Locator()
+    drain = spool.open_drain(home)
+    try:
+        for batch, paths in _batches(home, drain):
+            for part in _parts(batch):
+                total = _add(total, _take_part(conn, part, locate=locate, now=now))
+                hit("ingest_after_commit")
+            if drain is not None:
+                spool.delete(drain, [entry.id for entry in batch if entry.id])
+            spill.remove(paths)
+    finally:
+        if drain is not None:
+            spool.finish(drain)
+    return total
+
+
+def _batches(home: str, drain: apsw.Connection | None) -> Iterator[tuple[list[Entry], list[str]]]:
+    """Entries in the order of their capture, spilled ones among the spooled, and the files
+    the spilled ones lie in. Each entry comes once, whether or not it could be removed."""
+    after, done = 0, set[str]()
+    waiting = _spilled(home, done)
+    while True:
+        rows: list[Entry] = []
+        if drain is not None:
+            rows = spool.read_batch(
+                drain, after_id=after, limit=BATCH_EVENTS, max_bytes=BATCH_BYTES
+            )
+        after = rows[-1].id if rows else after
+        newest = max((entry.captured_at for entry in rows), default=None)
+        due = [item for item in waiting if newest is None or item[1].captured_at <= newest]
+        if not rows and not due:
+            return
+        waiting = [item for item in waiting if item not in due]
+        done.update(path for path, _entry in due)
+        batch = [*rows, *(entry for _path, entry in due)]
+        yield sorted(batch, key=_order), [path for path, _entry in due]
+        waiting = waiting or _spilled(home, done)
+
+
+def _spilled(home: str, done: set[str]) -> list[tuple[str, Entry]]:
+    """Spilled entries not met yet. Those that could not be removed lie in front, so the
+    directory is asked for that many more."""
+    found = spill.read_all(home, limit=SPILL_FILES + len(done))
+    return [item for item in found if item[0] not in done][:SPILL_FILES]
+
+
+def _order(entry: Entry) -> tuple[int, int]:
+    return entry.captured_at, entry.id
+
+
+def _parts(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """The batch in pieces of one transaction each: a spilled entry can be of any size."""
+    part: list[Entry] = []
+    size = 0
+    for entry in batch:
+        size += len(entry.payload)
+        if part and (len(part) == BATCH_EVENTS or size > BATCH_BYTES):
+            yield part
+            part, size = [], len(entry.payload)
+        part.append(entry)
+    if part:
+        yield part
+
+
+def _take_part(
+    conn: apsw.Connection, part: Sequence[Entry], *, locate: _Locator, now: int
+) -> Ingested:
+    events = [_decode(entry) for entry in part]
+    taken = Ingested()
+    with transaction(conn):
+        for event in events:
+            taken = _add(taken, _take_event(conn, event, locate=locate, now=now))
+        hit("ingest_before_commit")
+    return taken
+
+
+def _decode(entry: Entry) -> Event:
+    decoder = hosts.DECODERS.get(entry.host)
+    if decoder is not None:
+        return decoder(entry)
+    origin = Origin(
+        eid=entry.eid,
+        host=entry.host,
+        event=entry.event,
+        session="",
+        at=entry.captured_at,
+        cwd=entry.cwd,
+        repo=entry.repo,
+        project_env=entry.project_env,
+        prompt_id="",
+        agent_id="",
+        agent_type="",
+    )
+    return Unreadable(origin, "unknown host")
+
+
+def _take_event(conn: apsw.Connection, event: Event, *, locate: _Locator, now: int) -> Ingested:
+    origin = event.origin
+    if evidence.seen(conn, origin.eid):
+        return Ingested(duplicates=1)
+    evidence.remember(conn, origin.eid, at=now)
+    if isinstance(event, Unreadable):
+        if leaves_trace(event):
+            take(conn, event, _session(conn, origin, locate=locate, now=now), now=now)
+        return Ingested(events=1, unreadable=1)
+    if take(conn, event, _session(conn, origin, locate=locate, now=now), now=now):
+        return Ingested(events=1)
+    return Ingested(duplicates=1)
+
+
+def _session(
+    conn: apsw.Connection, origin: Origin, *, locate: _Locator, now: int
+) -> sessions.Session:
+    """The event's session; the first event makes it, in the project it came from."""
+    found = sessions.find(conn, origin.host, origin.session)
+    if found is not None:
+        return found
+    identity = locate(origin)
+    return sessions.insert(
+        conn,
+        origin,
+        project_id=projects.resolve(conn, identity, now=now),
+        project_key_source=identity.source,
+    )
+
+
+class _Locator:
+    """Projects by where an event came from, each remote read once in a run."""
+
+    def __init__(self) -> None:
+        self._remotes: dict[str, str] = {}
+        self._user_home = os.path.expanduser("~")
+        self._temp_dir = tempfile.gettempdir()
+
+    def __call__(self, origin: Origin) -> ProjectIdentity:
+        common_dir = origin.repo.common_dir
+        if common_dir and common_dir not in self._remotes:
+            self._remotes[common_dir] = read_remote(common_dir)
+        return ProjectIdentity(
+            *here.locate(
+                origin.cwd,
+                origin.repo,
+                remote=self._remotes.get(common_dir, ""),
+                project_env=origin.project_env,
+                user_home=self._user_home,
+                temp_dir=self._temp_dir,
+            )
+        )
+
+
+def _add(left: Ingested, right: Ingested) -> Ingested:
+    return Ingested(*(a + b for a, b in zip(left, right, strict=True)))
+
+
+def sweep(conn: apsw.Connection, *, now: int, close_open: bool, session: str | None) -> int:
+    """Close the turns that nothing will come to (all open ones if ``close_open``) and ask for
+    the summaries of sessions that went idle; return how many turns were closed.
+
+    ``session`` (a host's session id or ``N4``) narrows both to one session."""
+    idle_before = now - IDLE_MS
+    with transaction(conn):
+        stale = turns.stale(conn, idle_before=idle_before, session=session)
+        for turn_id, session_id in stale:
+            close_turn(conn, turn_id, session_id, turn_rules.STALE, now=now)
+        asked = turns.stale(conn, idle_before=None, session=session) if close_open else []
+        for turn_id, session_id in asked:
+            close_turn(conn, turn_id, session_id, turn_rules.ASKED, now=now)
+        for session_id in sessions.idle_unsummarised(
+            conn, idle_before=idle_before, session=session
+        ):
+            request_summary(conn, session_id, reason="idle", now=now)
+    return len(stale) + len(asked)

@@ -1,0 +1,232 @@
+"""The file a host's hook command starts: ``HOME/hook.py``, one copy for each data home.
+
+It knows where this package and its libraries lie, so the command needs no PATH, no site and
+no working directory; and it keeps an event as a spill file when the package is gone. The
+gates travel inside it as source, so that what it keeps is free of secrets even then.
+"""
+
+import os
+import sys
+
+from cmem import paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TEMPLATE = '''"""Starts cmem's hook. Written by `cmem install`, which overwrites changes."""
+
+import gc
+
+gc.disable()  # nothing here lives long enough to be garbage
+
+import os
+import sys
+
+VERSION = {version!r}
+PATHS = {paths!r}
+GATES = {gates!r}
+FALLBACK = {fallback!r}
+COMPRESS = {compress!r}
+
+
+def main(argv):
+    sys.path.extend(PATHS)
+    if argv[:1] == ["--compress"]:
+        exec(COMPRESS, {{"argv": argv}})
+    for name in ("CMEM_DISABLE", "CMEM_OBSERVER"):
+        if os.environ.get(name, "0") not in ("", "0"):
+            return
+    try:
+        from marshal import loads
+
+        with open(__file__[:-3] + "." + sys.implementation.cache_tag + ".bin", "rb") as file:
+            table = loads(file.read())
+        exec(table.pop(""), {{"table": table}})
+    except Exception:
+        pass  # slower, not less
+    try:
+        from cmem.hook import main as hook
+    except BaseException:
+        exec(FALLBACK, {{"GATES": GATES, "argv": argv}})
+        return
+    hook(argv)
+
+
+try:
+    main(sys.argv[1:])
+finally:
+    os._exit(0)
+'''
+
+_COMPRESS = """
+import gc, os
+
+home, lock_fd = argv[1], int(argv[2])
+gc.enable()
+# What the host left open is not ours to hold; the lock is.
+os.closerange(3, lock_fd)
+os.closerange(lock_fd + 1, 256)
+os.chdir("/")
+os.nice(10)
+from cmem.compress import main_background
+
+main_background(home, lock_fd)
+os._exit(0)
+"""
+
+_FALLBACK = """
+import os, sys, time
+
+class Late(Exception):
+    pass
+
+def ring(*_):
+    raise Late
+
+def read():
+    signal = sys.modules["_signal"]
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.8)
+    data = b""
+    try:
+        while len(data) <= 8388608:
+            chunk = os.read(0, 262144)
+            if not chunk:
+                break
+            data += chunk
+    except (Late, OSError):
+        pass
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return data
+
+def ours(home):
+    found = os.lstat(home)
+    return found.st_uid == os.geteuid() and found.st_mode & 0o170022 == 0o040000
+
+def keep(host, event, home):
+    data = read().strip()
+    if not data or not ours(home):
+        return
+    now = time.time_ns() // 1000000
+    gates = {}
+    exec(GATES, gates)
+    if len(data) > 8388608 or gates["hit"](data):
+        data = ('{"cmem_stub":"unscrubbed","bytes":%d,"hook_event_name":"%s","at":%d}'
+                % (len(data), event, now)).encode()
+    os.umask(0o077)
+    folder = home + "/spill"
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        if os.path.islink(folder):
+            return
+    name = "%s/%015d-%09d-%d" % (folder, now, time.time_ns() % 10**9, os.getpid())
+    fd = os.open(name + ".tmp", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    rest = memoryview(("cmem-spill 1 %s %s %d\\n" % (host, event, now)).encode() + data)
+    while rest:
+        rest = rest[os.write(fd, rest):]
+    os.close(fd)
+    os.rename(name + ".tmp", name + ".event")
+
+if len(argv) == 3 and argv[0].replace("-", "").isalnum() and argv[1].isalnum():
+    keep(*argv)
+"""
+
+
+def render(*, package_dir: str, site_dirs: "Sequence[str]", version: str) -> str:
+    """The text of ``HOME/hook.py``. ``package_dir`` is the folder that holds ``cmem``."""
+    with open(os.path.join(package_dir, "cmem", "privacy", "gates.py"), encoding="utf-8") as file:
+        gates = file.read()
+    # Appended to the path, in this order: nothing there can stand in for the standard library.
+    order = tuple(dict.fromkeys([package_dir, *site_dirs]))
+    return _TEMPLATE.format(
+        version=version, paths=order, gates=gates, fallback=_FALLBACK, compress=_COMPRESS
+    )
+
+
+def command(python: str, home: str, *, host: str, event: str) -> str:
+    """The one line a host is given. It cannot end with anything but 0, whatever is missing."""
+    script = paths.launcher(home)
+    return (
+        f"{_quoted(python)} -I -S {_quoted(script)} {host} {event} {_quoted(home)}"
+        " 2>/dev/null || exit 0"
+    )
+
+
+def interpreter() -> str:
+    """The real interpreter: a shim costs ten times as much, a venv's link can disappear."""
+    return os.path.realpath(sys.executable)
+
+
+def install(home: str) -> str:
+    """Write ``HOME/hook.py`` and its byte code for this installation; the launcher's path."""
+    from cmem import bundle
+
+    paths.ensure_home(home)
+    _write(bundle.path(home), bundle.build())
+    path = paths.launcher(home)
+    _write(path, _current().encode())
+    _compile()
+    return path
+
+
+def is_current(home: str) -> bool:
+    """Whether launcher and byte code there are those this installation would write."""
+    from cmem import bundle
+
+    try:
+        with open(paths.launcher(home), "rb") as file:
+            return file.read() == _current().encode() and bundle.is_current(home)
+    except OSError:
+        return False
+
+
+def _write(path: str, data: bytes) -> None:
+    temporary = f"{path}.{os.getpid()}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with open(os.open(temporary, flags, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def _current() -> str:
+    from cmem import __version__
+
+    return render(package_dir=_package_dir(), site_dirs=_site_dirs(), version=__version__)
+
+
+def _package_dir() -> str:
+    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def _site_dirs() -> list[str]:
+    """Where the libraries are that a hook or a drain imports."""
+    from importlib.util import find_spec
+
+    found = []
+    for name in ("apsw", "platformdirs", "anthropic"):
+        spec = find_spec(name)
+        if spec is not None and spec.origin:
+            found.append(os.path.dirname(os.path.dirname(os.path.abspath(spec.origin))))
+    ends = ("site-packages", "dist-packages")
+    return found + [entry for entry in sys.path if os.path.basename(entry) in ends]
+
+
+def _compile() -> None:
+    """Byte code for the whole package, or every hook would compile it (where it may not write,
+    it does)."""
+    import compileall
+
+    compileall.compile_dir(os.path.join(_package_dir(), "cmem"), quiet=2)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

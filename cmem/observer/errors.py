@@ -1,0 +1,36 @@
+"""How asking a provider can fail. Who asks decides what becomes of the work unit."""
+
+from __future__ import annotations
+
+from cmem.model import Usage
+
+NO_USAGE = Usage(0, 0, 0, 0, 0.0)
+
+
+class ProviderError(Exception):
+    """The provider is in trouble, not the unit. ``kind``: auth | config | quota | overload |
+    transport. ``retry_after_s`` is what the provider itself asked for."""
+
+    def __init__(self, kind: str, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.retry_after_s = retry_after_s
+
+
+class UnusableReply(Exception):  # noqa: N818 - the reply is the subject, not the error
+    """The provider answered, and the answer is neither a record nor an explicit skip."""
+
+    def __init__(self, reason: str, *, usage: Usage = NO_USAGE, calls: int = 1) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.usage = usage
+        self.calls = calls
+
+
+class MissingCredential(Exception):  # noqa: N818 - the credential is the subject
+    """There is no key to ask with; nothing was asked."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message

@@ -1,0 +1,175 @@
+"""A turn read once: what was asked, done and answered, as values the rules draw on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from cmem.model import TurnUnit
+from cmem.observer import text
+from cmem.observer.evidence import Call, files, output_text, read_calls, relative, text_given
+from cmem.observer.extract_commands import IMPORTANT, Command, commands, commits
+from cmem.observer.extract_edits import Change, changes
+
+NOTIFICATION = "<task-notification>"
+NOTIFIED = re.compile(r"<(summary|result)>(.*?)</\1>", re.S)
+HARNESS = re.compile(r"<(tools-used-before-summary|system-reminder|usage)>.*?(?:</\1>|$)", re.S)
+NOTICE = 16_000
+PASTE = 4000
+PASTE_END = 1500
+
+
+class View(NamedTuple):
+    """``asked`` and ``said`` are sentences of the prompt and of the last message. ``told`` are
+    what questions, subagents, services and notifications brought, as (fact, tool use)."""
+
+    unit: TurnUnit
+    calls: tuple[Call, ...]
+    changes: tuple[Change, ...]
+    commands: tuple[Command, ...]
+    commits: tuple[tuple[str, str, int], ...]
+    read: tuple[str, ...]
+    modified: tuple[str, ...]
+    asked: tuple[str, ...]
+    said: tuple[str, ...]
+    told: tuple[tuple[str, int], ...]
+    chosen: tuple[tuple[str, int], ...]
+
+    @property
+    def acted(self) -> bool:
+        """Did the turn leave a trace in the world, not only in the conversation?"""
+        weighty = any(one.category in IMPORTANT for one in self.commands)
+        return bool(self.changes or self.commits or self.told or weighty)
+
+
+def view(unit: TurnUnit) -> View:
+    calls = read_calls(unit)
+    read, modified = files(calls, unit.project_root)
+    notified = unit.prompt.lstrip().startswith(NOTIFICATION)
+    told = [(fact, 0) for fact in notices(unit.prompt)] if notified else []
+    for call in calls:
+        told += [(fact, call.evidence.id) for fact in told_by(call, unit.project_root)]
+    return View(
+        unit=unit,
+        calls=calls,
+        changes=changes(calls, unit.project_root),
+        commands=commands(calls),
+        commits=tuple(commits(calls)),
+        read=read,
+        modified=modified,
+        asked=() if notified else tuple(text.sentences(_bounded(unit.prompt))),
+        said=tuple(text.sentences(unit.assistant_message)),
+        told=tuple(told),
+        chosen=tuple(pair for call in calls for pair in answers(call)),
+    )
+
+
+def _bounded(prompt: str) -> str:
+    """A long prompt holds a paste; the user's own words stand before or after it."""
+    if len(prompt) <= PASTE:
+        return prompt
+    return prompt[:PASTE_END] + "\n" + prompt[-PASTE_END:]
+
+
+def notices(prompt: str) -> list[str]:
+    """What a background task reports: ``Agent "x" finished: its answer``."""
+    found = {name: text.one_line(body) for name, body in NOTIFIED.findall(prompt[:NOTICE])}
+    if "summary" not in found:
+        return []
+    result = f": {found['result']}" if found.get("result") else ""
+    return [text.shorten(found["summary"] + result, 400)]
+
+
+def answers(call: Call) -> list[tuple[str, int]]:
+    """(question → the user's answer, tool use) of a question to the user."""
+    if call.kind != "ask" or not call.ok:
+        return []
+    found: Any = call.answer.get("answers") if isinstance(call.answer, dict) else None
+    if not isinstance(found, dict):
+        return []
+    return [
+        (text.shorten(f"{question} → {answer}", 300), call.evidence.id)
+        for question, answer in found.items()
+        if isinstance(answer, str) and answer
+    ]
+
+
+def offered(call: Call) -> list[str]:
+    """What the user could choose from, question by question."""
+    asked = call.given.get("questions")
+    lines = []
+    for one in asked if isinstance(asked, list) else []:
+        options = one.get("options") if isinstance(one, dict) else None
+        labels = [str(o.get("label")) for o in options or [] if isinstance(o, dict)]
+        if labels:
+            lines.append(text.shorten(f"{one.get('question')} Offered: {', '.join(labels)}", 300))
+    return lines
+
+
+def told_by(call: Call, root: str) -> list[str]:
+    """What a call brought that is neither an edit nor a command nor a question."""
+    tellers: dict[str, Callable[[Call], list[str]]] = {
+        "agent": _agent,
+        "fetch": _fetch,
+        "todo": _todo,
+        "plan": _plan,
+        "other": _service,
+    }
+    if call.ok:
+        teller = tellers.get(call.kind)
+        return teller(call) if teller else []
+    if call.kind in ("command", "meta", "search", "ask", "read"):
+        return []
+    path = text_given(call, "file_path", "notebook_path", "path")
+    path = relative(path, root=root, cwd="") if path else text_given(call, "url", "query")
+    about = f" {path}" if path else ""
+    why = text.shorten(call.output, 200) or call.evidence.outcome
+    return [f"{call.evidence.tool_name}{about} failed: {why}"]
+
+
+def _agent(call: Call) -> list[str]:
+    answer: Any = call.answer if isinstance(call.answer, dict) else {}
+    said = HARNESS.sub("", output_text(answer.get("content"))).strip()
+    if not said and isinstance(call.answer, str):
+        said = call.answer.strip()
+    if not said:
+        return []
+    name = text_given(call, "subagent_type", "agent") or "subagent"
+    task = text_given(call, "description")
+    return [f"Subagent {name} ({task}): {text.clip(said, 500)}"]
+
+
+def _fetch(call: Call) -> list[str]:
+    target = text_given(call, "url", "query")
+    said = text.clip(call.output, 240)
+    return [f"{call.evidence.tool_name} {text.shorten(target, 160)}: {said}"] if target else []
+
+
+def _todo(call: Call) -> list[str]:
+    """Only the last list counts; who asks takes the last fact that starts with ``Open:``."""
+    items = next((one for one in call.given.values() if isinstance(one, list)), [])
+    names = [
+        str(one.get("content") or one.get("step") or one.get("description") or "")
+        for one in items
+        if isinstance(one, dict) and one.get("status") not in ("completed", "done", "cancelled")
+    ]
+    names = [name for name in names if name]
+    return [f"Open: {'; '.join(text.shorten(name, 100) for name in names[:6])}"]
+
+
+def _plan(call: Call) -> list[str]:
+    plan = text_given(call, "plan")
+    return [f"Plan: {text.clip(plan, 500)}"] if plan else []
+
+
+def _service(call: Call) -> list[str]:
+    """A call of a service, such as an MCP tool: what it was given and what it answered."""
+    given = [f"{key}: {value}" for key, value in call.given.items() if isinstance(value, str)]
+    shown = text.shorten("; ".join(given), 200)
+    said = text.shorten(call.output, 200)
+    repeated = any(
+        value and value in said for value in call.given.values() if isinstance(value, str)
+    )
+    end = "" if repeated or not said else f": {said}"
+    return [f"{call.evidence.tool_name}({shown}){end}"]

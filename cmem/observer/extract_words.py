@@ -1,0 +1,83 @@
+"""The words rules go by, in the languages people write to agents in.
+
+Each pattern is a hint, never a proof: a wrong hint costs a type or a duplicate line, not a
+false statement, because what is stored is always the user's or the agent's own sentence.
+"""
+
+from __future__ import annotations
+
+import re
+
+FIX = re.compile(
+    r"\b(?:fix(?:e[sd]|ing)?|bugs?|broken|crash\w*|regression|repair\w*|debug\w*|hotfix|"
+    r"fails?|failing|behoben|beheb\w*|fehler\w*|repar\w*|korrigier\w*|corrig\w*|corrij\w*|"
+    r"arregl\w*|soluciona\w*|erreur\w*|sửa)\b|lỗi|修复|修正|修好|改好|报错|出错|错误|故障|"
+    r"バグ|直し|直して|不具合|エラー|버그|수정|오류|고쳐|исправ\w*|ошибк\w*|баг",
+    re.I,
+)
+REFACTOR = re.compile(
+    r"\b(?:refactor\w*|renam\w*|clean(?:ed)?[ -]?up|simplif\w*|restructur\w*|reorgani[sz]\w*|"
+    r"extract(?:ed|ing)? (?:the |a |into )|dedupli\w*|umbenenn\w*|umbenannt|refaktor\w*|"
+    r"vereinfach\w*|refactoris\w*|renomm\w*|refactoriz\w*|tái cấu trúc|đổi tên)\b|"
+    r"重构|重命名|整理代码|リファクタ\w*|名前を変更|리팩터|리팩토링|рефактор\w*|переимен\w*",
+    re.I,
+)
+FEATURE = re.compile(
+    r"\b(?:add(?:s|ed|ing)?|implement\w*|creat(?:e[sd]?|ing)|support\w*|introduc\w*|built|build|"
+    r"hinzugefügt|hinzu|füge|ergänz\w*|implementier\w*|erstell\w*|ajout\w*|créé\w*|añad\w*|"
+    r"agreg\w*|thêm|tạo)\b|添加|新增|增加|实现|支持|创建|追加|実装|作成|추가|구현|добав\w*|реализ\w*",
+    re.I,
+)
+SECURITY = re.compile(
+    r"\bCVE-\d{4}-\d{4,}\b|\bvulnerabilit\w*|\bSQL injection\b|\bXSS\b|\bCSRF\b|\bRCE\b|"
+    r"\bSicherheitslücke\w*|漏洞|脆弱性|lỗ hổng|취약점|уязвим\w*",
+    re.I,
+)
+CONTRAST = re.compile(
+    r"\b(?:instead of|rather than|not|over|statt|anstatt|sondern|plutôt que|au lieu de|"
+    r"en (?:vez|lugar) de)\b|thay vì|而不是|代替|ではなく|の代わり|대신|말고|вместо",
+    re.I,
+)
+DECISION = re.compile(
+    r"\b(?:don['’]?t|do not)\s+(?!know|understand|see|think|remember|get|have|worry|want to know|"
+    r"recall|believe|like what|find)\w+|(?:^|[,;:.—–-]\s|\band |\bbut |\bplease )(?:never|always)\b|"
+    r"\bmust (?:not|never|always|stay|remain)\b|\binstead of\b|\brather than\b|\bwe prefer\b|"
+    r"\bI prefer\b|\blet['’]?s (?:use|go with|keep|stick|not)\b|\bwe(?:['’]ll| will)? (?:use|go with|"
+    r"keep|stick with|decided)\b|\bstick (?:to|with)\b|\buse \S+(?: \S+){0,4},? (?:not|for (?:all|"
+    r"every|this project|new))\b|\bfrom now on\b|\bno longer\b|\bdecided\b|\bdecision\b|"
+    r"^remember\b|\bremember that\b|"
+    r"\b(?:statt|anstatt|niemals|sondern|ab jetzt|künftig|grundsätzlich|merk dir|lieber)\b|"
+    r"(?:^|[,;:.] |\bbitte )(?:nie|immer)\b|\bverwende\w* .*(?:nicht|kein)|\bkeine? .{1,40} verwenden|"
+    r"\b(?:plutôt que|au lieu de|désormais|n['’]utilis\w+|ne .{1,30} jamais|toujours utiliser)\b|"
+    r"\b(?:en vez de|en lugar de|nunca|siempre|a partir de ahora|no uses)\b|"
+    r"đừng|không được|không dùng|hãy dùng|thay vì|bắt buộc|từ nay|phải luôn|luôn luôn|"
+    r"不要|别(?=[用再把改动碰删])|請用|请用|请使用|改用|必须|必須|禁止|以后|统一用|统一使用|不许|不准|"
+    r"优先|而不是|决定|決定|采用|採用|记住|記住|"
+    r"しないで|使わない|ではなく|の代わりに|必ず|今後は|覚えて|方針|を使って|にすること|"
+    r"하지 ?마|말고|대신|반드시|앞으로|항상|"
+    r"не используй\w*|вместо|всегда|никогда|теперь всегда|запомни",
+    re.I,
+)
+CAUSE = re.compile(
+    r"\b(?:because|caused? by|root cause|the cause|reason|due to|turns? out|so that|which means|"
+    r"instead of|rather than|note that|careful|beware|requires?|depends on|only works?|must|"
+    r"never|weil|ursache|grund|wegen|deshalb|achtung|à cause|parce que|porque|debido)\b|"
+    r"因为|原因|由于|导致|所以|注意|必须|なぜなら|原因|ため|ので|注意|必ず|"
+    r"때문|원인|주의|vì|do đó|nguyên nhân|bởi|lưu ý|потому|причин\w*|из-за",
+    re.I,
+)
+NEXT = re.compile(
+    r"\b(?:next steps?|next,|to ?do|remaining|remains|still (?:need|fail|miss|open|to)\w*|not yet|"
+    r"follow[- ]?up|left to do|you (?:may|might|should|could|still)|would you like|shall I|"
+    r"should I|nächste\w* schritt\w*|als nächstes|noch (?:offen|zu)|offen bleibt|fehlt noch|"
+    r"reste à|prochaine étape|pendiente|siguiente paso|falta)\b|"
+    r"下一步|接下来|待办|尚未|还需要|还没|剩下|剩余|次は|次のステップ|残り|未対応|まだ|"
+    r"다음 단계|다음으로|남은|아직|bước tiếp theo|tiếp theo|còn lại|chưa|следующ\w* шаг|осталось",
+    re.I,
+)
+QUESTION = re.compile(r"[?？]\s*$")
+
+
+def decisions(sentences: list[str]) -> list[str]:
+    """The sentences that state a choice, a rule or a refusal; questions state none."""
+    return [one for one in sentences if DECISION.search(one) and not QUESTION.search(one)]

@@ -1,0 +1,34 @@
+"""Who makes memory of a unit. A provider is a value with two functions, listed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from cmem.errors import ConfigError
+from cmem.model import Observed, SummaryUnit, TurnUnit
+from cmem.observer.providers import anthropic, extract
+from cmem.observer.providers.settings import ProviderSettings
+
+
+class Provider(Protocol):
+    """Turns a unit into drafts. Raises ProviderError, UnusableReply or MissingCredential."""
+
+    def observe(self, unit: TurnUnit) -> Observed: ...
+
+    def summarise(self, unit: SummaryUnit) -> Observed: ...
+
+
+PROVIDERS: dict[str, Callable[[ProviderSettings], Provider]] = {
+    "extract": extract.provider,
+    "anthropic": anthropic.provider,
+}
+
+
+def get(settings: ProviderSettings) -> Provider:
+    """The provider the settings name. Raises ConfigError naming the known ones."""
+    make = PROVIDERS.get(settings.provider)
+    if make is None:
+        known = ", ".join(PROVIDERS)
+        raise ConfigError(f"unknown provider: {settings.provider}; known: {known}")
+    return make(settings)

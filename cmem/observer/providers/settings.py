@@ -1,0 +1,24 @@
+"""What a provider may know of the settings."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class ProviderSettings(Protocol):
+    """Any object with these attributes; empty texts mean the provider's own default."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def base_url(self) -> str: ...
+
+    @property
+    def api_key(self) -> str: ...
+
+    @property
+    def timeout_s(self) -> float: ...

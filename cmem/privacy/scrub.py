@@ -1,0 +1,158 @@
+"""Cut from text what must not be stored, and say in its place what was cut.
+
+On decoded strings, so that no escape hides anything; before any truncation. Scrubbing what is
+scrubbed changes nothing.
+"""
+
+from cmem import lenient
+from cmem.privacy import rules, sources
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+# (prompt, tool input, command in it, tool results): the host's names, from hosts/wire.py.
+Shape = tuple[str, str, str, tuple[str, ...]]
+PRIVATE = "cmem_private"
+
+
+def scrub_payload(payload: bytes, shape: Shape | None = None) -> bytes:
+    """The payload as strict JSON without anything that must not be stored.
+
+    With a shape, results of tools that read a secret source go whole, and a prompt of which
+    only private text is left says so (``cmem_private``). ValueError when it is no JSON.
+    """
+    value = lenient.loads(payload)
+    if shape is None or not isinstance(value, dict):
+        return lenient.dumps(_walk(value, 0))
+    prompt, tool_input, command, results = shape
+    value = sources.without_content(value, tool_input=tool_input, command=command, results=results)
+    clean = _walk(value, 0)
+    if isinstance(clean, dict) and _only_private(value.get(prompt), clean.get(prompt)):
+        clean[PRIVATE] = True
+    return lenient.dumps(clean)
+
+
+def _only_private(before: object, after: object) -> bool:
+    if not isinstance(before, str) or not isinstance(after, str) or after.strip():
+        return False
+    return bool(before.strip()) and _cut_tags(before, rules.PRIVATE_TAG) != before
+
+
+def _walk(value: object, depth: int) -> object:
+    if isinstance(value, str):
+        return scrub_text(value)
+    if depth >= lenient.MAX_DEPTH:
+        return lenient.TOO_DEEP if isinstance(value, (dict, list)) else value
+    if isinstance(value, dict):
+        return {scrub_text(key): _walk(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_walk(item, depth + 1) for item in value]
+    return value
+
+
+def scrub_text(text: str) -> str:
+    """The text without private spans, wrappers, secrets and inline images."""
+    if len(text) < 8:
+        return text
+    folded = text.lower()
+    if "private" in folded:
+        text = _cut_tags(text, rules.PRIVATE_TAG)
+    for name in rules.WRAPPERS:
+        if name in folded:
+            text = _cut_tags(text, rules.WRAPPER_TAG.format(name=name))
+    if ";base64," in text:
+        text = rules.compiled(rules.IMAGE_URL).sub(_image_url, text)
+    text = _image_block(text)
+    if "PRIVATE KEY" in text:
+        text = _cut_blocks(
+            text, begin=rules.BLOCK_BEGIN, end=rules.BLOCK_END, note="[REDACTED:private-key]"
+        )
+    if "PuTTY-User-Key" in text:
+        text = _cut_blocks(
+            text, begin=rules.PUTTY_BEGIN, end=rules.PUTTY_END, note="[REDACTED:putty-key]"
+        )
+    for rule in rules.TOKENS:
+        text = _cut_tokens(text, rule)
+    for name, literals, pattern in rules.LABELLED:
+        if any(literal in folded for literal in literals):
+            text = rules.compiled(pattern).sub(_replacement(name), text)
+    return text
+
+
+def _cut_tokens(text: str, rule: rules.Rule) -> str:
+    name, literals, pattern = rule
+    for literal in literals:
+        kept: list[str] = []
+        done = 0
+        at = text.find(literal)
+        while at >= 0:
+            match = rules.compiled(pattern).match(text, at)
+            if match is not None:
+                kept += [text[done:at], _replacement(name)(match)]
+                done = match.end()
+            at = text.find(literal, max(done, at + 1))
+        if kept:
+            text = "".join(kept) + text[done:]
+    return text
+
+
+def _replacement(name: str) -> "Callable[[re.Match[str]], str]":
+    def replace(match: "re.Match[str]") -> str:
+        groups = match.groupdict()
+        return f"{groups.get('keep', '')}[REDACTED:{name}]{groups.get('end', '')}"
+
+    return replace
+
+
+def _cut_tags(text: str, pattern: str) -> str:
+    """The text outside the tags; nested ones counted, an unclosed one reaches to the end."""
+    kept: list[str] = []
+    depth = at = 0
+    for match in rules.compiled(pattern).finditer(text):
+        if not depth:
+            kept.append(text[at : match.start()])
+        if match["slash"]:
+            depth = max(0, depth - 1)
+        elif not match[0].endswith(("/>", "/＞")):
+            depth += 1
+        at = match.end()
+    return "".join(kept) + ("" if depth else text[at:])
+
+
+def _cut_blocks(text: str, *, begin: str, end: str, note: str) -> str:
+    """Key blocks replaced whole; one without an end reaches as far as the text does, unless
+    nothing that looks like a key follows (a heading in code or prose)."""
+    kept: list[str] = []
+    at = 0
+    while True:
+        head = rules.compiled(begin).search(text, at)
+        if head is None:
+            return "".join(kept) + text[at:]
+        tail = rules.compiled(end).search(text, head.end())
+        body = text[head.end() : head.end() + 160]
+        kept += [text[at : head.start()], note]
+        if tail is not None:
+            at = tail.end()
+        elif rules.compiled(r"[A-Za-z0-9+/=]{20}").search(body):
+            return "".join(kept)
+        else:
+            at = head.end()
+
+
+def _image_url(match: "re.Match[str]") -> str:
+    size = (match.end() - match.start()) * 3 // 4
+    return f"[image, {size} bytes]" if match["type"] == "image" else f"[data, {size} bytes]"
+
+
+def _image_block(text: str) -> str:
+    if len(text) < 1024 or " " in text[:128] or not rules.compiled(rules.BASE64).fullmatch(text):
+        return text
+    size = len(text) * 3 // 4
+    if text.startswith(rules.IMAGE_HEAD):
+        return f"[image, {size} bytes]"
+    # A long run of letters may also be text without blanks; real base64 has every kind early.
+    head = text[:512]
+    mixed = head.lower() != head != head.upper() and any(char.isdigit() for char in head)
+    return f"[base64, {size} bytes]" if mixed else text

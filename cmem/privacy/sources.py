@@ -1,0 +1,71 @@
+"""Tool calls that read or write a secret source: the fact stays, the content goes."""
+
+from cmem.privacy import rules
+
+NOTE = "[REDACTED:sensitive-source]"
+_MAX_PATH = 1024
+
+
+def without_content(
+    payload: dict[str, object], *, tool_input: str, command: str, results: tuple[str, ...]
+) -> dict[str, object]:
+    """The payload with its results replaced when the tool's input names a secret source.
+
+    A file tool's other arguments (what was written) go too; of a command that writes such a
+    file only the file's name is kept.
+    """
+    given = payload.get(tool_input)
+    paths = [text for text in _strings(given, 0) if is_path(text)]
+    line = given.get(command) if isinstance(given, dict) else None
+    if not paths and not (isinstance(line, str) and is_command(line)):
+        return payload
+    found = {key: NOTE if key in results else value for key, value in payload.items()}
+    if isinstance(given, dict):
+        found[tool_input] = {key: _kept(value, paths) for key, value in given.items()}
+    return found
+
+
+def is_path(text: str) -> bool:
+    """Whether the whole text is the path of a file whose content is a secret."""
+    if len(text) > _MAX_PATH or "\n" in text:
+        return False
+    return rules.compiled(rules.SENSITIVE_PATH).fullmatch(text) is not None
+
+
+def is_command(text: str) -> bool:
+    """Whether the text, as a command, prints secrets or names a secret file."""
+    if rules.compiled(rules.SENSITIVE_COMMAND).search(text):
+        return True
+    return any(is_path(word) for word in _words(text))
+
+
+def _words(text: str) -> list[str]:
+    return [w.strip("()$@{}:") for w in rules.compiled(rules.WORD_BREAK).split(text) if w]
+
+
+def _kept(value: object, paths: list[str]) -> object:
+    if not isinstance(value, str) or value in paths:
+        return value
+    if paths:
+        return NOTE
+    written = _written(value)
+    return f"{NOTE} > {written}" if written else value
+
+
+def _written(command: str) -> str:
+    """The secret file a command writes to, "" if it writes none."""
+    pieces = rules.compiled(r">{1,2}\|?[ \t]{0,4}|\btee(?: -a)? ").split(command)
+    for piece in pieces[1:]:
+        name = piece.strip().split(None, 1)[0].strip("'\";)") if piece.strip() else ""
+        if name and is_path(name):
+            return name
+    return ""
+
+
+def _strings(value: object, depth: int) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if depth >= 8 or not isinstance(value, (dict, list)):
+        return []
+    items = value.values() if isinstance(value, dict) else value
+    return [text for item in items for text in _strings(item, depth + 1)]

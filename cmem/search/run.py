@@ -1,0 +1,134 @@
+"""The search itself: a text and filters in, the best rows with a snippet each out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from cmem.errors import UsageError
+from cmem.search import ladder, snippet
+from cmem.search import query as queries
+from cmem.search.ladder import Scored
+from cmem.search.query import Query
+from cmem.store import find, records
+from cmem.store.find import Scope
+
+if TYPE_CHECKING:
+    import apsw
+
+LIMIT_MAX = 200
+LISTED = "newest"
+
+
+class Filters(NamedTuple):
+    """Which rows to search; empty takes all. ``kinds`` are letters of ids (O S P T).
+    ``projects`` are project rows; ``session`` an id (N4) or the host's own; ``since`` and
+    ``until`` ms, the latter excluded."""
+
+    kinds: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    projects: tuple[int, ...] | None = None
+    host: str = ""
+    session: str = ""
+    since: int | None = None
+    until: int | None = None
+    concept: str = ""
+    file: str = ""
+
+
+class Hit(NamedTuple):
+    id: str
+    kind: str
+    project: str
+    session: str
+    host_session: str
+    type: str
+    title: str
+    subtitle: str
+    snippet: str
+    created_at: int
+    files: list[str]
+    tokens: int
+    score: float
+
+
+class SearchResult(NamedTuple):
+    """``steps``: those that gave hits, or the ones tried when none did."""
+
+    query: str
+    steps: list[str]
+    hits: list[Hit]
+
+
+def search(
+    conn: apsw.Connection, *, text: str, filters: Filters, limit: int, now: int
+) -> SearchResult:
+    """The best ``limit`` rows for ``text``; without any text, the newest in ``filters``."""
+    limit = max(0, min(limit, LIMIT_MAX))
+    scope = _scope(conn, filters)
+    if scope is None or limit == 0:
+        return SearchResult(text, [], [])
+    query = queries.parse(text)
+    if not text.strip():
+        found = {LISTED: _list(conn, scope, limit=limit)}
+    elif not query.units:
+        found = {}
+    else:
+        found = ladder.climb(conn, query, scope, limit=limit, now=now)
+    steps = [step for step, rows in found.items() if rows] or list(found)
+    rows = [row for step in found.values() for row in step][:limit]
+    return SearchResult(text, steps, [_hit(row, query) for row in rows])
+
+
+def _scope(conn: apsw.Connection, filters: Filters) -> Scope | None:
+    """The filters as the store takes them; None when nothing can be in scope."""
+    if filters.since is not None and filters.until is not None and filters.since >= filters.until:
+        raise UsageError("the range is empty: --since is after --until")
+    session = find.session_id(conn, filters.session) if filters.session else None
+    nowhere = filters.projects is not None and not filters.projects
+    if nowhere or (filters.session and session is None):
+        return None
+    return Scope(**{**filters._asdict(), "session": session})
+
+
+def _list(conn: apsw.Connection, scope: Scope, *, limit: int) -> list[Scored]:
+    match = find.key_match(scope)
+    # More than asked for: documents come in the order of their writing, not of their time.
+    wanted = 10 * limit + 500
+    newest = (
+        find.newest(conn, match, scope, limit=wanted)
+        if match
+        else find.listed(conn, scope, limit=wanted)
+    )
+    newest.sort(key=lambda one: (-one.created_at, -one.document))
+    found: list[Scored] = []
+    for start in range(0, len(newest), ladder.BATCH):
+        batch = newest[start : start + ladder.BATCH]
+        rows = records.load(conn, batch)
+        found += [Scored(rows[at], 0.0) for one in batch if (at := (one.kind, one.ref)) in rows]
+        if len(found) >= limit:
+            break
+    return found[:limit]
+
+
+def _hit(row: Scored, query: Query) -> Hit:
+    record = row.record
+    return Hit(
+        id=f"{record.kind}{record.ref}",
+        kind=record.kind,
+        project=snippet.line(record.project),
+        session=f"N{record.session}",
+        host_session=snippet.line(record.host_session),
+        type=snippet.line(record.type),
+        title=snippet.line(record.title),
+        subtitle=snippet.line(record.subtitle),
+        snippet=snippet.around(record, [unit.shown for unit in query.units]),
+        created_at=record.created_at,
+        files=[snippet.line(_relative_path(path, record.root)) for path in record.files],
+        tokens=record.tokens,
+        score=row.score,
+    )
+
+
+def _relative_path(path: str, root: str) -> str:
+    inside = root.rstrip("/") + "/"
+    return path[len(inside) :] if root and path.startswith(inside) else path

@@ -1,0 +1,125 @@
+"""What the spool cannot take now: one file an event, needing nothing but a directory.
+
+    cmem-spill 1 HOST EVENT MILLISECONDS
+    PAYLOAD
+
+A file appears whole or not at all, by renaming. Its name holds no byte of the payload.
+"""
+
+import os
+import time
+
+from cmem import paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cmem.model import Entry
+
+MAGIC = "cmem-spill 1"
+_STALE_S = 3_600
+
+
+def write(home: str, *, host: str, event: str, captured_at: int, payload: bytes) -> None:
+    """One event as a file, or OSError with nothing left behind."""
+    folder = paths.spill_dir(home)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        if os.path.islink(folder):
+            raise
+    name = f"{captured_at:015d}-{time.time_ns() % 10**9:09d}-{os.getpid()}"
+    temporary = f"{folder}/{name}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(temporary, flags, 0o600)
+    try:
+        try:
+            _write_all(fd, f"{MAGIC} {host} {event} {captured_at}\n".encode() + payload)
+        finally:
+            os.close(fd)
+        os.rename(temporary, f"{folder}/{name}.event")
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def read_all(home: str, *, limit: int) -> "list[tuple[str, Entry]]":
+    """The oldest spilled events with their files. What cannot be read is moved to spill/bad."""
+    folder = paths.spill_dir(home)
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    found: list[tuple[str, Entry]] = []
+    for name in names:
+        path = f"{folder}/{name}"
+        if name.endswith(".tmp"):
+            _drop_stale(path)
+        if not name.endswith(".event"):
+            continue
+        entry = _entry(path)
+        if entry is None:
+            _set_aside(folder, name)
+        else:
+            found.append((path, entry))
+        if len(found) >= limit:
+            break
+    return found
+
+
+def remove(files: "Iterable[str]") -> None:
+    """Delete files that have been taken in; one that is gone already is no trouble."""
+    for path in files:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+
+
+def _entry(path: str) -> "Entry | None":
+    """The event in the file, named by the hook's own code; None when the file is no spill."""
+    from cmem import intake
+    from cmem.model import Entry, Repo
+
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(fd, "rb") as file:
+        head = file.readline(256).decode("ascii", "replace").split(" ")
+        payload = file.read(intake.MAX_STDIN * 2)
+    if len(head) != 5 or f"{head[0]} {head[1]}" != MAGIC or not payload:
+        return None
+    host, event, at = head[2], head[3], head[4].strip()
+    if not at.isdigit():
+        return None
+    taken = intake.take(host, event, payload, captured_at=int(at))
+    if taken is None:
+        return None
+    return Entry(
+        0, taken.eid, host, event, int(at), taken.cwd, Repo(*taken.repo), "", taken.payload
+    )
+
+
+def _set_aside(folder: str, name: str) -> None:
+    try:
+        os.mkdir(f"{folder}/bad", 0o700)
+    except FileExistsError:
+        pass
+    os.rename(f"{folder}/{name}", f"{folder}/bad/{name}")
+
+
+def _drop_stale(path: str) -> None:
+    """Remove what a killed hook had not finished writing."""
+    try:
+        if time.time() - os.lstat(path).st_mtime > _STALE_S:
+            os.unlink(path)
+    except FileNotFoundError:
+        pass

@@ -1,0 +1,277 @@
+"""The mailbox: one table in one small file, written by hooks, emptied by the drain.
+
+A hook opens it, inserts one row and goes. Closing checkpoints only when the log has grown
+past 512 KiB: always would cost every hook four syncs, never would let the log grow without
+end and every opening pay for its length. Nothing here ever deletes or replaces the file.
+"""
+
+import os
+import time
+
+import apsw
+
+from cmem import eid as eids
+from cmem import paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from cmem.model import Entry
+
+HOOK_WAIT_MS = 250
+DRAIN_WAIT_MS = 5_000
+MAX_WAL = 512 * 1024
+VERSION = 1
+
+_SCHEMA = (
+    # Row numbers are never used twice, so that "after this row" stays true over a delete.
+    """CREATE TABLE IF NOT EXISTS spool(
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        eid TEXT NOT NULL UNIQUE,
+        host TEXT NOT NULL,
+        event TEXT NOT NULL,
+        session TEXT NOT NULL,
+        captured_at INTEGER NOT NULL,
+        cwd TEXT NOT NULL,
+        repo_root TEXT NOT NULL,
+        repo_common_dir TEXT NOT NULL,
+        branch TEXT NOT NULL,
+        commit_sha TEXT NOT NULL,
+        project_env TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        payload BLOB NOT NULL)""",
+    "CREATE INDEX IF NOT EXISTS spool_digest ON spool(digest) WHERE digest <> ''",
+    f"PRAGMA user_version = {VERSION}",
+)
+_INSERT = """INSERT INTO spool(eid, host, event, session, captured_at, cwd, repo_root,
+    repo_common_dir, branch, commit_sha, project_env, digest, payload)
+    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(eid) DO NOTHING"""
+_BATCH = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_common_dir, branch,
+    commit_sha, project_env, payload FROM spool WHERE id > ? ORDER BY id LIMIT ?"""
+
+
+def fields(text: str, json_paths: "Sequence[str]") -> "tuple[str, ...] | None":
+    """The values at the paths as text, "" where there is none; None when SQLite does not take
+    the text for a JSON object or a value of it cannot be read."""
+    columns = ", ".join(f"?1->>'{path}'" for path in json_paths)
+    conn = apsw.Connection(":memory:")
+    try:
+        row = conn.execute(
+            f"SELECT {columns} WHERE json_valid(?1) AND json_type(?1) = 'object'",
+            (text,),
+        ).fetchone()
+    except (apsw.Error, UnicodeError):
+        return None
+    finally:
+        conn.close()
+    if row is None:
+        return None
+    return tuple(value if isinstance(value, str) else "" for value in row)
+
+
+def append(
+    home: str,
+    *,
+    eid: str,
+    host: str,
+    event: str,
+    session: str,
+    captured_at: int,
+    cwd: str,
+    repo: tuple[str, str, str, str],
+    project_env: str,
+    digest: str,
+    window: bool,
+    payload: bytes,
+) -> bool:
+    """Store one event; True when it is new, False when it was there already. Raises apsw.Error
+    when the file cannot take it within 250 ms; then nothing was stored."""
+    conn = _open(home, HOOK_WAIT_MS)
+    try:
+        conn.execute("BEGIN IMMEDIATE")
+        if window and _within(conn, digest, captured_at):
+            conn.execute("COMMIT")
+            return False
+        values = (eid, host, event, session, captured_at, cwd, *repo, project_env, digest)
+        conn.execute(_INSERT, (*values, payload))
+        new = conn.changes() > 0
+        conn.execute("COMMIT")
+        return new
+    finally:
+        _close(conn, home)
+
+
+def _within(conn: apsw.Connection, digest: str, captured_at: int) -> bool:
+    row = conn.execute(
+        "SELECT 1 FROM spool WHERE digest = ? AND digest <> '' AND abs(captured_at - ?) <= ?",
+        (digest, captured_at, eids.WINDOW_MS),
+    ).fetchone()
+    return row is not None
+
+
+def _open(home: str, wait_ms: int) -> apsw.Connection:
+    path = paths.spool_db(home)
+    if not os.path.exists(path):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        conn.set_busy_handler(_patience(wait_ms))
+        conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        version = conn.execute("PRAGMA user_version").get
+        if version == 0:
+            _create(conn)
+        elif version != VERSION:
+            raise apsw.NotADBError(f"spool.db is of version {version}, not {VERSION}")  # noqa: TRY301
+        # A killed process loses nothing at this level; only a power cut can, and never tears.
+        _set(conn, "synchronous", "NORMAL", 1)
+        # Deleted events are overwritten, or forgetting would leave them in free pages.
+        _set(conn, "secure_delete", "ON", 1)
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+def _set(conn: apsw.Connection, name: str, value: str, read_back: int) -> None:
+    conn.execute(f"PRAGMA {name} = {value}")
+    found = conn.execute(f"PRAGMA {name}").get
+    if found != read_back:
+        raise apsw.SQLError(f"PRAGMA {name} is {found}, not {read_back}")
+
+
+def _create(conn: apsw.Connection) -> None:
+    mode = _retried(lambda: conn.execute("PRAGMA journal_mode = WAL").get)
+    if mode != "wal":
+        raise apsw.CantOpenError(f"spool.db cannot use WAL but {mode}")
+    conn.execute("BEGIN IMMEDIATE")
+    for statement in _SCHEMA:
+        conn.execute(statement)
+    conn.execute("COMMIT")
+
+
+def _retried(step: "Callable[[], object]") -> object:
+    """The step, again while the file is busy: changing the journal mode asks no busy handler."""
+    deadline = time.monotonic() + HOOK_WAIT_MS / 1000
+    while True:
+        try:
+            return step()
+        except apsw.BusyError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.002)
+
+
+def _patience(wait_ms: int) -> "Callable[[int], bool]":
+    """A busy handler that sleeps a jittered moment and gives up after ``wait_ms``: hooks that
+    sleep in step would collide again."""
+    deadline = time.monotonic() + wait_ms / 1000
+    jitter = (time.time_ns() ^ os.getpid()) % 997
+
+    def wait(tries: int) -> bool:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.0003 + ((tries * 389 + jitter) % 997) / 997 * 0.0012)
+        return True
+
+    return wait
+
+
+def _close(conn: apsw.Connection, home: str) -> None:
+    try:
+        if os.stat(paths.spool_db(home) + "-wal").st_size > MAX_WAL:
+            conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+    except OSError:
+        pass
+    conn.close()
+
+
+def open_drain(home: str) -> apsw.Connection | None:
+    """A connection to empty the spool with; None when there is none yet."""
+    if not os.path.exists(paths.spool_db(home)):
+        return None
+    return _open(home, DRAIN_WAIT_MS)
+
+
+def read_batch(
+    conn: apsw.Connection, *, after_id: int, limit: int, max_bytes: int
+) -> "list[Entry]":
+    """The next entries after a row, oldest first: at most ``limit`` and, beyond the first,
+    ``max_bytes`` of payload."""
+    from cmem.model import Entry, Repo
+
+    batch: list[Entry] = []
+    size = 0
+    for row in conn.execute(_BATCH, (after_id, limit)):
+        size += len(row[11])
+        if batch and size > max_bytes:
+            break
+        row_id, eid, host, event, captured_at, cwd = row[:6]
+        repo = Repo(*row[6:10])
+        entry = Entry(row_id, eid, host, event, captured_at, cwd, repo, row[10], bytes(row[11]))
+        batch.append(entry)
+    return batch
+
+
+def delete(conn: apsw.Connection, ids: "Iterable[int]") -> None:
+    """Take entries out, in one short transaction."""
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        conn.executemany("DELETE FROM spool WHERE id = ?", [(row,) for row in ids])
+    except BaseException:
+        conn.execute("ROLLBACK")
+        raise
+    conn.execute("COMMIT")
+
+
+def finish(conn: apsw.Connection) -> None:
+    """Leave an empty log behind where no reader is in the way, and close."""
+    try:
+        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except apsw.BusyError:
+        pass
+    conn.close()
+
+
+def counts(home: str) -> tuple[int, int, int]:
+    """(rows waiting, spilled files, events dropped). Raises apsw.Error when the spool cannot
+    be read. Files that were set aside as unreadable count as dropped."""
+    waiting = _waiting(paths.spool_db(home))
+    spilled = sum(1 for name in _names(paths.spill_dir(home)) if name.endswith(".event"))
+    bad = len(_names(paths.spill_dir(home) + "/bad"))
+    try:
+        dropped = os.stat(paths.dropped_file(home)).st_size
+    except OSError:
+        dropped = 0
+    return waiting, spilled, dropped + bad
+
+
+def _waiting(path: str) -> int:
+    if not os.path.exists(path) or not os.path.getsize(path):
+        return 0
+    try:
+        return _count(path, "mode=ro")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        # A directory nobody can write to cannot hold the shared memory a WAL needs.
+        return _count(path, "immutable=1")
+
+
+def _count(path: str, how: str) -> int:
+    from urllib.parse import quote
+
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    conn = apsw.Connection(f"file:{quote(path)}?{how}", flags=flags)
+    try:
+        conn.set_busy_timeout(HOOK_WAIT_MS)
+        if not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'spool'").get:
+            return 0
+        return int(conn.execute("SELECT count(*) FROM spool").get)
+    finally:
+        conn.close()
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

@@ -1,0 +1,1 @@
+"""memory.db: schema, connections and every statement that runs against it."""

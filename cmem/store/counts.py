@@ -1,0 +1,86 @@
+"""The numbers ``status`` shows: of visible rows only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import apsw
+
+from cmem.store.rows import rows, value
+
+# Rows are counted over narrow indexes. Hidden rows are few and live a day, so they are
+# subtracted. Subagents' last messages lie among the tool uses and are none.
+SESSIONS = """SELECT count(*) FROM sessions s WHERE
+    EXISTS (SELECT 1 FROM user_prompts p WHERE p.session_id = s.id AND p.hidden_at IS NULL)
+    OR EXISTS (SELECT 1 FROM tool_uses t WHERE t.session_id = s.id AND t.hidden_at IS NULL)"""
+PROMPTS = "SELECT count(*) FROM user_prompts WHERE kind = 'user' AND hidden_at IS NULL"
+TOOL_USES = """SELECT
+    (SELECT count(*) FROM tool_uses WHERE tool_use_id NOT LIKE 'subagent:%')
+    - (SELECT count(*) FROM tool_uses
+        WHERE hidden_at IS NOT NULL AND tool_use_id NOT LIKE 'subagent:%')"""
+OBSERVATIONS = """SELECT count(*) FROM observations
+    WHERE hidden_at IS NULL AND superseded_by IS NULL"""
+SUMMARIES = "SELECT count(*) FROM session_summaries WHERE hidden_at IS NULL"
+WORK = """SELECT coalesce(sum(u.state = 'pending'), 0), coalesce(sum(u.state = 'parked'), 0),
+        min(CASE u.state WHEN 'pending' THEN u.created_at END)
+    FROM work_units u JOIN turns t ON t.id = u.turn_id
+    WHERE u.state IN ('pending', 'parked') AND t.hidden_at IS NULL"""
+PENDING_UNITS = """SELECT u.id FROM work_units u JOIN turns t ON t.id = u.turn_id
+    JOIN sessions s ON s.id = u.session_id
+    WHERE u.state = 'pending' AND t.hidden_at IS NULL
+    AND (?1 IS NULL OR ?1 IN (s.content_session_id, s.uid, 'N' || s.id)) ORDER BY u.id"""
+LAST_CAPTURED = "SELECT max(last_event_at) FROM sessions"
+LAST_OBSERVED = "SELECT max(ended_at) FROM observer_runs WHERE outcome IN ('done', 'skipped')"
+SPEND = """SELECT coalesce(sum(input_tokens + output_tokens + cache_read_tokens
+        + cache_write_tokens), 0), coalesce(sum(cost_usd), 0.0)
+    FROM observer_runs WHERE started_at >= ?"""
+
+
+class Work(NamedTuple):
+    """Units still to be observed, put aside, and since when the oldest waits."""
+
+    pending: int
+    parked: int
+    oldest_at: int | None
+
+
+class StatusCounts(NamedTuple):
+    """Everything about the store that ``status`` tells; times are None when there was none."""
+
+    sessions: int
+    prompts: int
+    tool_uses: int
+    observations: int
+    summaries: int
+    work: Work
+    last_captured_at: int | None
+    last_observed_at: int | None
+    spend_tokens: int
+    spend_usd: float
+
+
+def work(conn: apsw.Connection) -> Work:
+    """Return the state of the queue."""
+    return Work(*rows(conn, WORK)[0])
+
+
+def pending_units(conn: apsw.Connection, *, session: str | None) -> list[int]:
+    """Return every unit that waits, of one session (a host's id or ``N4``) or of all."""
+    return [unit_id for (unit_id,) in rows(conn, PENDING_UNITS, (session,))]
+
+
+def status_counts(conn: apsw.Connection, *, midnight: int) -> StatusCounts:
+    """Return the numbers of ``status``; ``midnight`` is when the local day began."""
+    spend_tokens, spend_usd = rows(conn, SPEND, (midnight,))[0]
+    return StatusCounts(
+        sessions=value(conn, SESSIONS),
+        prompts=value(conn, PROMPTS),
+        tool_uses=value(conn, TOOL_USES),
+        observations=value(conn, OBSERVATIONS),
+        summaries=value(conn, SUMMARIES),
+        work=work(conn),
+        last_captured_at=value(conn, LAST_CAPTURED),
+        last_observed_at=value(conn, LAST_OBSERVED),
+        spend_tokens=spend_tokens,
+        spend_usd=spend_usd,
+    )

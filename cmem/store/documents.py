@@ -1,0 +1,104 @@
+"""The index over everything that can be found: one document per row, rowid = document id.
+
+The index holds no text. It is told the terms of a row when the row comes and again, the same
+ones, before the row goes; so both happen in the caller's transaction, on the right side of
+the row: ``add`` after the insert, ``remove`` before the delete or any change of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import apsw
+
+from cmem.store import segment
+from cmem.store.connection import transaction
+from cmem.store.rows import row, rows, value
+
+_COLUMNS = "title, body, meta, x, k"
+
+# Rows in one transaction of a reindex: a few milliseconds of lock each.
+_SLICE = 50
+
+
+def add(conn: apsw.Connection, kind: str, ref: int, created_at: int) -> int:
+    """Index the row ``ref`` of ``kind`` (O, S, P, T), which exists; return its document id.
+
+    A row that is indexed already stays as it is."""
+    found = _document(conn, kind, ref)
+    if found is not None:
+        return found
+    conn.execute(
+        "INSERT INTO documents(kind, ref, created_at) VALUES(?, ?, ?)", (kind, ref, created_at)
+    ).fetchall()
+    document = conn.last_insert_rowid()
+    _index(conn, document)
+    return document
+
+
+def remove(conn: apsw.Connection, kind: str, ref: int) -> None:
+    """Take the row, which is still as it was indexed, out of the index."""
+    document = _document(conn, kind, ref)
+    if document is not None:
+        _unindex(conn, document)
+        conn.execute("DELETE FROM documents WHERE id = ?", (document,)).fetchall()
+
+
+def refresh(conn: apsw.Connection, kind: str, ref: int, change: Callable[[], None]) -> None:
+    """Run ``change``, which alters an indexed row, and index the row as it is afterwards.
+
+    The document keeps its id."""
+    document = _document(conn, kind, ref)
+    if document is not None:
+        _unindex(conn, document)
+    change()
+    if document is not None:
+        _index(conn, document)
+
+
+def reindex(conn: apsw.Connection, progress: Callable[[int, int], None] | None = None) -> int:
+    """Build the index anew from the rows, in short transactions; return the documents in it.
+
+    ``progress`` is told (done, all). Until it returns, searches find only what is done."""
+    with transaction(conn):
+        conn.execute("INSERT INTO documents_fts(documents_fts) VALUES('delete-all')").fetchall()
+    total = int(value(conn, "SELECT count(*) FROM documents"))
+    done, last = 0, 0
+    while True:
+        with transaction(conn):
+            query = "SELECT id FROM documents WHERE id > ? ORDER BY id LIMIT ?"
+            batch = [int(document) for (document,) in rows(conn, query, (last, _SLICE))]
+            for document in batch:
+                _index(conn, document)
+        if not batch:
+            break
+        done, last = done + len(batch), batch[-1]
+        if progress:
+            progress(done, total)
+    conn.execute(
+        "INSERT OR REPLACE INTO meta(key, value) VALUES('segmenter_version', ?)",
+        (segment.SEGMENTER_VERSION,),
+    ).fetchall()
+    return done
+
+
+def _document(conn: apsw.Connection, kind: str, ref: int) -> int | None:
+    query = "SELECT id FROM documents WHERE kind = ? AND ref = ?"
+    found = row(conn, query, (kind, ref))
+    return None if found is None else int(found[0])
+
+
+def _index(conn: apsw.Connection, document: int) -> None:
+    conn.execute(
+        f"INSERT INTO documents_fts(rowid, {_COLUMNS})"
+        f" SELECT id, {_COLUMNS} FROM documents_text WHERE id = ?",
+        (document,),
+    ).fetchall()
+
+
+def _unindex(conn: apsw.Connection, document: int) -> None:
+    conn.execute(
+        f"INSERT INTO documents_fts(documents_fts, rowid, {_COLUMNS})"
+        f" SELECT 'delete', id, {_COLUMNS} FROM documents_text WHERE id = ?",
+        (document,),
+    ).fetchall()

@@ -1,0 +1,219 @@
+"""Removing hidden rows so that no byte of their text is left in the file.
+
+Deleting a row is not enough. The index keeps the beginnings of removed terms in its own
+directory until its segments are merged; freed pages are given back; the log is cut. All of it
+happens in short transactions, so that no hook ever waits for a large one. Interrupted at any
+point, the next ``finish`` completes it.
+
+A keyed hash of each row's identity remains, which tells no text, so that the same event
+arriving again is known to be unwanted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Callable, Sequence
+
+import apsw
+
+from cmem.errors import BusyError
+from cmem.store import connection, documents, forget
+from cmem.store.connection import transaction
+from cmem.store.forget import TABLES, Plan
+from cmem.store.rows import row, rows, value
+
+BATCH_ROWS = 5
+BATCH_MS = 100
+MERGE_PAGES = 64
+VACUUM_PAGES = 64
+# How long to wait for readers before the log is left as it is.
+READERS_WAIT_MS = 1000
+
+_UNFINISHED = "forget_unfinished"
+
+# What else goes with a row of a kind.
+_DEPENDENTS = {
+    "O": (
+        "DELETE FROM observation_files WHERE observation_id = ?",
+        "DELETE FROM observation_sources WHERE observation_id = ?",
+        # What it had replaced stays replaced.
+        "UPDATE observations SET superseded_by = id WHERE superseded_by = ?",
+    ),
+    "S": (),
+    "P": ("DELETE FROM observation_sources WHERE kind = 'P' AND ref = ?",),
+    "T": ("DELETE FROM observation_sources WHERE kind = 'T' AND ref = ?",),
+}
+
+
+def purge(
+    conn: apsw.Connection,
+    forgotten: Plan,
+    *,
+    now: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Erase the rows of the plan for good; return how many there were.
+
+    Raises BusyError when all is erased but a reader keeps the log from being cut: ``finish``
+    does the rest later."""
+    with transaction(conn):
+        _set_meta(conn, _UNFINISHED, 1)
+    forget.hide(conn, forgotten, now=now)
+    moments = forget.moments_of(conn, forgotten)
+    doomed = [(kind, ref) for kind, refs in forgotten.rows.items() for ref in refs]
+    done = 0
+    while done < len(doomed):
+        done += _erase_batch(conn, doomed[done : done + BATCH_ROWS], now=now)
+        if progress:
+            progress(done, len(doomed))
+    for turn in forgotten.turns:
+        with transaction(conn):
+            _blank_turn(conn, turn, now=now)
+    with transaction(conn):
+        _blank_sessions(conn, forgotten, now=now)
+        forget.settle(conn, moments)
+    finish(conn)
+    return len(doomed)
+
+
+def finish(conn: apsw.Connection) -> bool:
+    """Clean the file after erased rows, if that is still to be done; False when it is not.
+
+    Raises BusyError when a reader keeps the log from being cut; run it again then."""
+    if row(conn, "SELECT 1 FROM meta WHERE key = ?", (_UNFINISHED,)) is None:
+        return False
+    _merge_index(conn)
+    _return_pages(conn)
+    _cut_log(conn)
+    conn.execute("DELETE FROM meta WHERE key = ?", (_UNFINISHED,)).fetchall()
+    return True
+
+
+def is_forgotten(conn: apsw.Connection, kind: str, uid: str) -> bool:
+    """True when the row of this identity was erased and is not to come back."""
+    query = "SELECT 1 FROM tombstones WHERE mac = ?"
+    return row(conn, query, (_mac(conn, kind, uid),)) is not None
+
+
+def _erase_batch(conn: apsw.Connection, doomed: Sequence[tuple[str, int]], *, now: int) -> int:
+    """Erase as many of these as fit into one short transaction; at least one."""
+    end = time.monotonic() + BATCH_MS / 1000
+    done = 0
+    with transaction(conn):
+        for kind, ref in doomed:
+            _erase(conn, kind, ref, now=now)
+            done += 1
+            if time.monotonic() >= end:
+                break
+    return done
+
+
+def _erase(conn: apsw.Connection, kind: str, ref: int, *, now: int) -> None:
+    table = TABLES[kind]
+    found = row(conn, f"SELECT uid FROM {table} WHERE id = ?", (ref,))
+    if found is None:
+        return
+    _bury(conn, kind, str(found[0]), now=now)
+    documents.remove(conn, kind, ref)
+    for statement in _DEPENDENTS[kind]:
+        conn.execute(statement, (ref,)).fetchall()
+    conn.execute(f"DELETE FROM {table} WHERE id = ?", (ref,)).fetchall()
+
+
+def _blank_turn(conn: apsw.Connection, turn: int, *, now: int) -> None:
+    """Take the texts of a turn; it shows again only if rows of it are left to see."""
+    left = value(
+        conn,
+        """SELECT EXISTS(SELECT 1 FROM user_prompts WHERE turn_id = ?1 AND hidden_at IS NULL)
+            OR EXISTS(SELECT 1 FROM tool_uses WHERE turn_id = ?1 AND hidden_at IS NULL)
+            OR EXISTS(SELECT 1 FROM observations WHERE turn_id = ?1 AND hidden_at IS NULL)""",
+        (turn,),
+    )
+    conn.execute(
+        "UPDATE turns SET assistant_message = '', error = '', hidden_at = ? WHERE id = ?",
+        (None if left else now, turn),
+    ).fetchall()
+    conn.execute(
+        """UPDATE work_units SET error = '', state = CASE
+            WHEN ?2 OR state NOT IN ('pending', 'parked') THEN state ELSE 'skipped' END
+        WHERE turn_id = ?1""",
+        (turn, left),
+    ).fetchall()
+    conn.execute(
+        """UPDATE observer_runs SET error = ''
+        WHERE unit_id IN (SELECT id FROM work_units WHERE turn_id = ?)""",
+        (turn,),
+    ).fetchall()
+
+
+def _blank_sessions(conn: apsw.Connection, forgotten: Plan, *, now: int) -> None:
+    """Take the titles; of a session that goes as a whole, all that tells of it but its id,
+    by which its events are known when they come again."""
+    for session in forgotten.titles:
+        conn.execute("UPDATE sessions SET title = '' WHERE id = ?", (session,)).fetchall()
+    for session in forgotten.sessions:
+        conn.execute(
+            "UPDATE sessions SET title = '', cwd = '', model = '' WHERE id = ?", (session,)
+        ).fetchall()
+        for (uid,) in rows(conn, "SELECT uid FROM sessions WHERE id = ?", (session,)):
+            _bury(conn, "N", str(uid), now=now)
+
+
+def _bury(conn: apsw.Connection, kind: str, uid: str, *, now: int) -> None:
+    conn.execute(
+        "INSERT OR IGNORE INTO tombstones(mac, kind, at) VALUES(?, ?, ?)",
+        (_mac(conn, kind, uid), kind, now),
+    ).fetchall()
+
+
+def _mac(conn: apsw.Connection, kind: str, uid: str) -> bytes:
+    key = value(conn, "SELECT value FROM meta WHERE key = 'hmac_key'", ())
+    return hmac.new(bytes(key), f"{kind}|{uid}".encode(), hashlib.sha256).digest()
+
+
+def _set_meta(conn: apsw.Connection, key: str, stored: int) -> None:
+    conn.execute(
+        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (key, json.dumps(stored))
+    ).fetchall()
+
+
+def _merge_index(conn: apsw.Connection) -> None:
+    """Rewrite the index in slices until nothing of removed terms is left in it.
+
+    A negative number puts all segments on one level to be merged into one; positive ones go
+    on with it. Fewer than two changes mean that there was nothing to do."""
+    pages = -MERGE_PAGES
+    while True:
+        before = conn.total_changes()
+        conn.execute(
+            "INSERT INTO documents_fts(documents_fts, rank) VALUES('merge', ?)", (pages,)
+        ).fetchall()
+        if conn.total_changes() - before < 2 and pages > 0:
+            return
+        pages = MERGE_PAGES
+
+
+def _return_pages(conn: apsw.Connection) -> None:
+    left = int(value(conn, "PRAGMA freelist_count", ()))
+    while left:
+        conn.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall()
+        before, left = left, int(value(conn, "PRAGMA freelist_count", ()))
+        if left >= before:
+            return
+
+
+def _cut_log(conn: apsw.Connection) -> None:
+    conn.set_busy_handler(connection.busy_handler(READERS_WAIT_MS))
+    try:
+        blocked = bool(value(conn, "PRAGMA wal_checkpoint(TRUNCATE)", ()))
+    except apsw.BusyError:
+        blocked = True
+    finally:
+        conn.set_busy_handler(connection.busy_handler(connection.WRITER_WAIT_MS))
+    if blocked:
+        raise BusyError(
+            "residue pending: another process still reads the store; run this again when it is done"
+        )

@@ -1,0 +1,175 @@
+"""The SQL behind search: which documents match, cheaply; ``records`` then loads the rows.
+
+The caller brings match expressions; what narrows them further (time, session, file, concept)
+is a *scope* of bound values here. Candidates may be hidden or superseded rows: those fall
+away when the rows are loaded, so that no match costs a look at its row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import apsw
+
+from cmem.store.functions import key
+from cmem.store.rows import row, value
+
+# A title says more than a body; identifier parts are the weakest sign; filters are no text.
+WEIGHTS = "4.0, 1.0, 1.5, 0.7, 0.0"
+
+
+class Scope(NamedTuple):
+    """Which rows count. Empty means all. ``since`` is the first millisecond, ``until`` the
+    first one after; ``session`` is the row id."""
+
+    kinds: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    projects: tuple[int, ...] | None = None
+    host: str = ""
+    session: int | None = None
+    since: int | None = None
+    until: int | None = None
+    concept: str = ""
+    file: str = ""
+
+
+class Candidate(NamedTuple):
+    document: int
+    kind: str
+    ref: int
+    created_at: int
+    rank: float  # bm25, lower is better; 0.0 where none was computed
+
+
+def key_match(scope: Scope) -> str:
+    """The scope's filters that are index terms, as an expression; "" when there is none."""
+    groups = [
+        [key("d", kind) for kind in scope.kinds],
+        [key("t", type_) for type_ in scope.types],
+        [key("p", project) for project in scope.projects or ()],
+        [key("h", scope.host)] if scope.host else [],
+    ]
+    quoted = [" OR ".join([f'"{term}"' for term in group]) for group in groups if group]
+    return " AND ".join([f"k : ({group})" for group in quoted])
+
+
+def count(conn: apsw.Connection, match: str, scope: Scope, *, cap: int) -> int:
+    """How many documents match, counted no further than ``cap``."""
+    source, conditions, values = _narrow(scope)
+    sql = (
+        f"SELECT count(*) FROM (SELECT 1 FROM documents_fts f {source}"
+        f" WHERE documents_fts MATCH :match {conditions} LIMIT :cap)"
+    )
+    bound = {**values, "match": match, "cap": cap}
+    return sum([int(number) for (number,) in conn.execute(sql, bound)])
+
+
+def ranked(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[Candidate]:
+    """The best matches by bm25. Only for few matches: it reads something of every one."""
+    rank = f"bm25(documents_fts, {WEIGHTS})"
+    return _candidates(conn, match, scope, rank=rank, order="rank", limit=limit)
+
+
+def newest(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[Candidate]:
+    """The matches that came last, unranked: the cost is that of ``limit``, not of all."""
+    return _candidates(conn, match, scope, rank="0.0", order="f.rowid DESC", limit=limit)
+
+
+def listed(conn: apsw.Connection, scope: Scope, *, limit: int) -> list[Candidate]:
+    """The documents that came last, of those in scope, without a match expression."""
+    _, conditions, values = _narrow(scope)
+    sql = (
+        "SELECT d.id, d.kind, d.ref, d.created_at, 0.0 FROM documents d"
+        f" WHERE 1 {conditions} ORDER BY d.id DESC LIMIT :limit"
+    )
+    return [Candidate(*row) for row in conn.execute(sql, {**values, "limit": limit})]
+
+
+def among(conn: apsw.Connection, match: str, documents: Sequence[int]) -> set[int]:
+    """Those of ``documents`` that match; meant for expressions with few matches."""
+    sql = (
+        "SELECT rowid FROM documents_fts WHERE documents_fts MATCH ?"
+        " AND +rowid IN (SELECT value FROM json_each(?))"
+    )
+    return {int(row[0]) for row in conn.execute(sql, (match, json.dumps(list(documents))))}
+
+
+def size(conn: apsw.Connection) -> int:
+    """About how many documents there are."""
+    return int(value(conn, "SELECT max(id) FROM documents") or 0)
+
+
+def session_id(conn: apsw.Connection, text: str) -> int | None:
+    """The session named ``N4`` or by the host's own id."""
+    query = "SELECT id FROM sessions WHERE content_session_id = ? ORDER BY id DESC LIMIT 1"
+    found = row(conn, query, (text,))
+    number = text.removeprefix("#").upper().removeprefix("N")
+    if found is None and number.isdecimal() and len(number) < 19:
+        found = row(conn, "SELECT id FROM sessions WHERE id = ?", (int(number),))
+    return None if found is None else int(found[0])
+
+
+def _candidates(
+    conn: apsw.Connection, match: str, scope: Scope, *, rank: str, order: str, limit: int
+) -> list[Candidate]:
+    _, conditions, values = _narrow(scope)
+    sql = (
+        f"SELECT f.rowid, d.kind, d.ref, d.created_at, {rank} AS rank"
+        f" FROM documents_fts f {_JOIN}"
+        f" WHERE documents_fts MATCH :match {conditions} ORDER BY {order} LIMIT :limit"
+    )
+    bound = {**values, "match": match, "limit": limit}
+    return [Candidate(*row) for row in conn.execute(sql, bound)]
+
+
+# The cross join keeps the index first: the other way round it is asked once per document.
+_JOIN = "CROSS JOIN documents d ON d.id = f.rowid"
+
+_IN_SESSION = """AND CASE d.kind
+    WHEN 'O' THEN EXISTS(SELECT 1 FROM observations r WHERE r.id=d.ref AND r.session_id=:session)
+    WHEN 'S' THEN EXISTS(
+        SELECT 1 FROM session_summaries r WHERE r.id=d.ref AND r.session_id=:session)
+    WHEN 'P' THEN EXISTS(SELECT 1 FROM user_prompts r WHERE r.id=d.ref AND r.session_id=:session)
+    ELSE EXISTS(SELECT 1 FROM tool_uses r WHERE r.id=d.ref AND r.session_id=:session) END"""
+
+_OF_CONCEPT = """AND d.kind='O' AND EXISTS(
+    SELECT 1 FROM observations r, json_each(r.concepts) c
+    WHERE r.id=d.ref AND c.value = :concept)"""
+
+# The same file may be named by its path, its end, or in full where it lies in a project.
+_SAME_FILE = """({path} = :file OR {path} LIKE :file_end ESCAPE '!'
+    OR substr(:file, -length({path}) - 1) = '/' || {path})"""
+
+_OF_FILE = f"""AND CASE d.kind
+    WHEN 'O' THEN EXISTS(SELECT 1 FROM observation_files r
+        WHERE r.observation_id=d.ref AND {_SAME_FILE.format(path="r.path")})
+    WHEN 'S' THEN EXISTS(SELECT 1 FROM session_summaries r,
+            json_each('[' || r.files_edited || ',' || r.files_read || ']') l, json_each(l.value) c
+        WHERE r.id=d.ref AND {_SAME_FILE.format(path="c.value")})
+    ELSE 0 END"""
+
+
+def _narrow(scope: Scope) -> tuple[str, str, dict[str, int | str]]:
+    """Join, conditions and their values for what is no index term; empty joins nothing."""
+    conditions: list[str] = []
+    values: dict[str, int | str] = {}
+    if scope.since is not None:
+        conditions.append("AND d.created_at >= :since")
+        values["since"] = scope.since
+    if scope.until is not None:
+        conditions.append("AND d.created_at < :until")
+        values["until"] = scope.until
+    if scope.session is not None:
+        conditions.append(_IN_SESSION)
+        values["session"] = scope.session
+    if scope.concept:
+        conditions.append(_OF_CONCEPT)
+        values["concept"] = scope.concept
+    if scope.file:
+        conditions.append(_OF_FILE)
+        values["file"] = scope.file
+        literal = scope.file.lstrip("/").replace("!", "!!")
+        values["file_end"] = "%/" + literal.replace("%", "!%").replace("_", "!_")
+    return (_JOIN if conditions else ""), " ".join(conditions), values

@@ -1,0 +1,147 @@
+"""Bringing a file to the newest schema: numbered steps of frozen SQL.
+
+A step runs once, inside one ``BEGIN IMMEDIATE`` together with its history row and the
+``user_version`` bump; the version is read again inside the lock, because several processes
+start at the same moment. A step that fails leaves the file as it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Protocol
+
+import apsw
+
+from cmem.errors import ConfigError
+from cmem.store import schema_0001, segment
+from cmem.store.connection import transaction
+
+
+class Step(Protocol):
+    """A schema module: what it is called, and its statements, one entry each."""
+
+    @property
+    def NAME(self) -> str: ...  # noqa: N802 - a constant of a module
+
+    @property
+    def STATEMENTS(self) -> tuple[str, ...]: ...  # noqa: N802
+
+
+MIGRATIONS: tuple[tuple[int, Step], ...] = ((1, schema_0001),)
+
+HISTORY = """CREATE TABLE IF NOT EXISTS schema_versions(
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL)"""
+
+
+def migrate(conn: apsw.Connection, now: int, steps: Sequence[tuple[int, Step]] = MIGRATIONS) -> int:
+    """Apply every step the file lacks and return its version.
+
+    Raises ConfigError for a file of a newer cmem and for a database that is not ours."""
+    known = steps[-1][0]
+    _refuse_newer(conn, known)
+    for version, step in steps:
+        if _version(conn) < version:
+            with transaction(conn):
+                _advance(conn, version=version, step=step, now=now)
+    _refuse_newer(conn, known)
+    return _version(conn)
+
+
+def backup(conn: apsw.Connection) -> str:
+    """Copy the store to ``backups/memory-schema<version>.db``, whole or not at all.
+
+    One file for each version: a step that fails at every start must not fill the disk."""
+    folder = os.path.join(os.path.dirname(conn.filename), "backups")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    path = os.path.join(folder, f"memory-schema{_version(conn)}.db")
+    unfinished = path + ".tmp"
+    for suffix in ("", "-journal", "-wal", "-shm"):  # what a killed run left
+        if os.path.lexists(unfinished + suffix):
+            os.unlink(unfinished + suffix)
+    os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    _copy(conn.filename, unfinished)
+    _rename_durably(unfinished, path)
+    return path
+
+
+def _copy(source_path: str, target_path: str) -> None:
+    """Copy by a connection of its own, because one that is writing cannot be the source; the
+    write lock the caller holds keeps the file still meanwhile."""
+    source = apsw.Connection(source_path, flags=apsw.SQLITE_OPEN_READONLY)
+    target = apsw.Connection(target_path)
+    try:
+        with target.backup("main", source, "main") as running:
+            while not running.done:
+                running.step(1000)
+        target.pragma("journal_mode", "delete")  # one file, complete without a log beside it
+        found = target.pragma("quick_check")
+        if found != "ok":
+            raise ConfigError(f"the copy of {source_path} is damaged: {found}; nothing was changed")
+    finally:
+        target.close()
+        source.close()
+
+
+def _advance(conn: apsw.Connection, *, version: int, step: Step, now: int) -> None:
+    """Run one step, unless another process has done so since we looked."""
+    found = _version(conn)
+    if found >= version:
+        return
+    if found == 0:
+        _refuse_foreign(conn)
+    else:
+        backup(conn)
+    conn.execute(HISTORY)
+    for statement in step.STATEMENTS:
+        conn.execute(statement).fetchall()
+    conn.execute(
+        "INSERT OR REPLACE INTO schema_versions(version, name, applied_at) VALUES(?, ?, ?)",
+        (version, step.NAME, now),
+    )
+    if found == 0:
+        _found_store(conn)
+    conn.pragma("user_version", version)
+
+
+def _found_store(conn: apsw.Connection) -> None:
+    """Write what a store is born with: its own random key, and how its text is segmented."""
+    conn.execute(
+        "INSERT OR IGNORE INTO meta(key, value) VALUES('hmac_key', ?), ('segmenter_version', ?)",
+        (os.urandom(32), segment.SEGMENTER_VERSION),
+    )
+
+
+def _version(conn: apsw.Connection) -> int:
+    return int(conn.pragma("user_version"))
+
+
+def _refuse_newer(conn: apsw.Connection, known: int) -> None:
+    found = _version(conn)
+    if found > known:
+        raise ConfigError(
+            f"{conn.filename} was made by a newer cmem: schema {found}, "
+            f"this one knows {known}; upgrade cmem"
+        )
+
+
+def _refuse_foreign(conn: apsw.Connection) -> None:
+    row = conn.execute("SELECT name FROM sqlite_schema LIMIT 1").fetchone()
+    if row is not None:
+        raise ConfigError(
+            f"{conn.filename} is not a cmem database (it holds {row[0]!r}); move it away"
+        )
+
+
+def _rename_durably(source: str, target: str) -> None:
+    _fsync(source)
+    os.replace(source, target)
+    _fsync(os.path.dirname(target))
+
+
+def _fsync(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

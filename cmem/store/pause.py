@@ -1,0 +1,54 @@
+"""The breaker: why no provider is asked for now, and until when. One row of ``meta``."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import apsw
+
+from cmem.store import cleaning
+
+KEY = "pause"
+
+
+class Pause(NamedTuple):
+    """``step`` counts the pauses in a row; ``fingerprint`` names the settings it was armed
+    under, so that a changed key or model is tried at once."""
+
+    reason: str
+    until: int
+    step: int
+    fingerprint: str
+
+
+def get(conn: apsw.Connection) -> Pause | None:
+    """Return the pause that was armed last and not cleared; its end may have passed."""
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).fetchone()
+    if row is None:
+        return None
+    try:
+        kept = json.loads(str(row[0]))
+        return Pause(
+            reason=str(kept["reason"]),
+            until=int(kept["until"]),
+            step=int(kept["step"]),
+            fingerprint=str(kept["fingerprint"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None  # written by another version: as good as none
+
+
+def arm(conn: apsw.Connection, *, reason: str, until: int, step: int, fingerprint: str) -> None:
+    """Set the pause, in place of any other."""
+    kept = Pause(cleaning.error(reason), until, step, fingerprint)
+    conn.execute(
+        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)",
+        (KEY, json.dumps(kept._asdict())),
+    )
+
+
+def clear(conn: apsw.Connection) -> None:
+    """Take the pause away, if there is one."""
+    if conn.execute("SELECT 1 FROM meta WHERE key = ?", (KEY,)).fetchone() is not None:
+        conn.execute("DELETE FROM meta WHERE key = ?", (KEY,))

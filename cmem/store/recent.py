@@ -1,0 +1,139 @@
+"""What a session start reads: newest first, by project. HOT.
+
+Every statement walks an index from its newest end and stops at a limit, one arm for each
+project of a family, merged here: no scan and no sort, whatever the size of the store (a test
+reads the query plans). Rows are plain tuples, because a named tuple's import costs more than
+the queries.
+"""
+
+from cmem.store.rows import rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+# id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
+# evidence_tokens, read_tokens, title, subtitle
+Observation = tuple[int, int, str, int, str, int, int, str, int, int, str, str]
+# id, session_id, created_at, taint, request, learned, completed, next_steps
+Summary = tuple[int, int, int, str, str, str, str, str]
+
+NEWEST = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
+        evidence_tokens, read_tokens, title, subtitle
+    FROM observations INDEXED BY observations_recent
+    WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL
+    ORDER BY created_at DESC, id DESC LIMIT ?"""
+SUMMARIES = """SELECT id, session_id, created_at, taint, request, learned, completed, next_steps
+    FROM session_summaries INDEXED BY session_summaries_recent
+    WHERE project_id = ? AND hidden_at IS NULL
+    ORDER BY created_at DESC LIMIT ?"""
+SESSIONS_IN = "SELECT id FROM sessions WHERE id IN ({}) AND cwd = ?"
+HOST_SESSION = "SELECT id FROM sessions WHERE id IN ({}) AND content_session_id = ?"
+OLDEST_PENDING = """SELECT created_at FROM work_units INDEXED BY work_units_pending
+    WHERE state = 'pending' AND kind = 'turn' ORDER BY id LIMIT 1"""
+LATEST_RUNS = """SELECT outcome, ended_at FROM observer_runs INDEXED BY observer_runs_started
+    ORDER BY started_at DESC LIMIT 20"""
+BRANCHES = "SELECT id, branch FROM observations WHERE id IN ({})"
+FILES = "SELECT observation_id, path FROM observation_files WHERE observation_id IN ({})"
+DETAILS = "SELECT id, narrative FROM observations WHERE id IN ({})"
+FACTS = """SELECT o.id, f.value FROM observations o,
+        json_each(CASE WHEN json_valid(o.facts) THEN o.facts ELSE '[]' END) f
+    WHERE o.id IN ({}) AND f.type = 'text'"""
+
+
+def sessions_in(conn: "apsw.Connection", sessions: "set[int]", cwd: str) -> set[int]:
+    """Those of the sessions that began in this very directory."""
+    if not sessions:
+        return set()
+    ids = tuple(sorted(sessions))
+    rows = conn.execute(_with_marks(SESSIONS_IN, ids), (*ids, cwd))
+    return {int(row[0]) for row in rows}
+
+
+def session_of(conn: "apsw.Connection", sessions: "set[int]", host_session: str) -> int:
+    """That of the sessions which the host calls by this id; 0 when it is none of them."""
+    if not sessions or not host_session:
+        return 0
+    ids = tuple(sorted(sessions))
+    for (found,) in rows(conn, _with_marks(HOST_SESSION, ids), (*ids, host_session)):
+        return int(found)
+    return 0
+
+
+def oldest_pending(conn: "apsw.Connection") -> int | None:
+    """Since when the oldest closed turn waits for its observer; None when none waits."""
+    for (at,) in rows(conn, OLDEST_PENDING):
+        return int(at)
+    return None
+
+
+def last_success(conn: "apsw.Connection") -> int | None:
+    """When an observer last finished a unit, among its latest runs; None when none did."""
+    for outcome, at in rows(conn, LATEST_RUNS):
+        if outcome in ("done", "skipped"):
+            return int(at)
+    return None
+
+
+def name_of(conn: "apsw.Connection", project: int) -> str:
+    """The display name of a project, "" when there is none."""
+    for (name,) in rows(conn, "SELECT name FROM projects WHERE id = ?", (project,)):
+        return str(name)
+    return ""
+
+
+def observations(
+    conn: "apsw.Connection", projects: "Sequence[int]", limit: int
+) -> list[Observation]:
+    """The newest ``limit`` visible observations of the projects, newest first."""
+    rows: list[Observation] = []
+    for project in projects:
+        rows.extend(conn.execute(NEWEST, (project, limit)))
+    if len(projects) > 1:
+        rows.sort(key=lambda row: (-row[1], -row[0]))
+    return rows[:limit]
+
+
+def summaries(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) -> list[Summary]:
+    """The newest ``limit`` visible summaries of the projects, newest first."""
+    rows: list[Summary] = []
+    for project in projects:
+        rows.extend(conn.execute(SUMMARIES, (project, limit)))
+    rows.sort(key=lambda row: (-row[2], -row[0]))
+    return rows[:limit]
+
+
+def branches(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, str]:
+    """The branch each observation was made on."""
+    return dict(conn.execute(_with_marks(BRANCHES, ids), tuple(ids)))
+
+
+def files(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, set[str]]:
+    """The files each observation tells of."""
+    found: dict[int, set[str]] = {}
+    for ref, path in conn.execute(_with_marks(FILES, ids), tuple(ids)):
+        found.setdefault(int(ref), set()).add(str(path))
+    return found
+
+
+def details(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, tuple[str, list[str]]]:
+    """Narrative and facts of a few observations."""
+    found: dict[int, tuple[str, list[str]]] = {}
+    for ref, narrative in conn.execute(_with_marks(DETAILS, ids), tuple(ids)):
+        found[int(ref)] = (str(narrative), [])
+    for ref, fact in conn.execute(_with_marks(FACTS, ids), tuple(ids)):
+        found[int(ref)][1].append(str(fact))
+    return found
+
+
+def hmac_key(conn: "apsw.Connection") -> bytes:
+    """The store's own random key; b"" in a store that has none."""
+    for (value,) in rows(conn, "SELECT value FROM meta WHERE key = 'hmac_key'"):
+        return bytes(value) if isinstance(value, bytes) else str(value).encode()
+    return b""
+
+
+def _with_marks(statement: str, ids: "Sequence[int]") -> str:
+    return statement.format(",".join("?" * len(ids)))

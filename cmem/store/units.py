@@ -1,0 +1,201 @@
+"""Work units: what is still to be observed, and what became of each try.
+
+A unit is claimed by counting the attempt before the provider is asked; nothing else marks it,
+so what a killed run left is simply still pending. ``attempts`` are all tries whose fault may
+be the unit's, ``crashes`` those of them that no result has followed yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import apsw
+
+from cmem.model import SummaryUnit, TurnUnit
+from cmem.store import cleaning, unit_rows
+from cmem.store.connection import transaction
+from cmem.store.rows import row, rows
+
+MAX_FAILURES = 5
+MAX_CRASHES = 8
+
+# Oldest first, straight from the index of pending units. A summary waits for the turns of its
+# session (``+kind`` keeps that question off the index of everything that is pending).
+PENDING = """SELECT u.id, u.reason, u.crashes FROM work_units u
+    JOIN turns t ON t.id = u.turn_id JOIN sessions s ON s.id = u.session_id
+    WHERE u.state = 'pending' AND u.kind = ?1 AND t.hidden_at IS NULL
+    AND (?2 IS NULL OR ?2 IN (s.content_session_id, s.uid, 'N' || s.id))
+    AND (?1 <> 'summary' OR NOT EXISTS (
+        SELECT 1 FROM work_units w JOIN turns x ON x.id = w.turn_id
+        WHERE w.session_id = u.session_id AND +w.kind = 'turn' AND +w.state = 'pending'
+        AND x.hidden_at IS NULL))
+    ORDER BY u.id"""
+HALF_OF = "half of "
+
+
+def create(
+    conn: apsw.Connection, *, kind: str, session_id: int, turn_id: int, reason: str, now: int
+) -> int:
+    """Add a pending unit and return its id. Part of the caller's transaction."""
+    conn.execute(
+        """INSERT INTO work_units(kind, session_id, turn_id, reason, created_at)
+        VALUES(?, ?, ?, ?, ?)""",
+        (kind, session_id, turn_id, reason, now),
+    )
+    return conn.last_insert_rowid()
+
+
+def next_pending(
+    conn: apsw.Connection,
+    *,
+    kinds: Sequence[str] = ("turn", "summary"),
+    exclude: Collection[int] = (),
+    session: str | None = None,
+) -> int | None:
+    """Return the oldest unit that may be observed now, or None.
+
+    ``exclude`` are the units already tried in this run: they and their halves wait for the
+    next one. ``session`` is a host's session id or ``N4``. A unit that has killed its process
+    over and over is parked on the way."""
+    found = (_first(conn, kind=kind, exclude=exclude, session=session) for kind in kinds)
+    return min((unit_id for unit_id in found if unit_id is not None), default=None)
+
+
+def load(conn: apsw.Connection, unit_id: int, *, language: str) -> TurnUnit | SummaryUnit:
+    """Return the unit with the visible evidence it is made of, in a few statements.
+
+    Raises LookupError when there is no such unit."""
+    return unit_rows.load(conn, unit_id, language=language)
+
+
+def count_attempt(conn: apsw.Connection, unit_id: int) -> int:
+    """Claim the unit for one try, committed at once; return which try it is."""
+    claimed = row(
+        conn,
+        """UPDATE work_units SET attempts = attempts + 1, crashes = crashes + 1
+        WHERE id = ? AND state = 'pending' RETURNING attempts""",
+        (unit_id,),
+    )
+    return 0 if claimed is None else int(claimed[0])
+
+
+def give_back(conn: apsw.Connection, unit_id: int) -> None:
+    """Undo a claim: the provider was at fault, so the try does not count."""
+    conn.execute(
+        """UPDATE work_units SET attempts = max(attempts - 1, 0), crashes = max(crashes - 1, 0)
+        WHERE id = ? AND state = 'pending'""",
+        (unit_id,),
+    )
+
+
+def fail(conn: apsw.Connection, unit_id: int, *, error: str, now: int) -> str:
+    """Settle a try that gave nothing usable; return the state the unit is in afterwards.
+
+    A turn with several tool uses is halved, so that one bad event cannot hold up the others;
+    what cannot be halved is parked at its fifth failed try. Halves keep the count."""
+    with transaction(conn):
+        settled = row(
+            conn,
+            """UPDATE work_units SET crashes = max(crashes - 1, 0), error = ?
+            WHERE id = ? AND state = 'pending'
+            RETURNING kind, attempts - crashes, turn_id, first_tool, last_tool""",
+            (cleaning.error(error), unit_id),
+        )
+        if settled is None:
+            return _state(conn, unit_id)
+        kind, failures, turn_id, first, last = settled
+        middle = _middle(conn, turn_id=turn_id, first=first, last=last)
+        if kind == "turn" and middle is not None:
+            _split(conn, unit_id, middle=middle, now=now)
+        elif failures >= MAX_FAILURES:
+            _set_state(conn, unit_id, state="parked", now=now)
+        return _state(conn, unit_id)
+
+
+def park(conn: apsw.Connection, unit_id: int, error: str, now: int) -> None:
+    """Put a pending unit aside until a person retries it."""
+    with transaction(conn):
+        conn.execute(
+            """UPDATE work_units SET crashes = max(crashes - 1, 0), error = ?
+            WHERE id = ? AND state = 'pending'""",
+            (cleaning.error(error), unit_id),
+        )
+        _set_state(conn, unit_id, state="parked", now=now)
+
+
+def retry(conn: apsw.Connection, unit_id: int) -> bool:
+    """Make a parked unit pending again with a clean count; False when it is not parked."""
+    conn.execute(
+        """UPDATE work_units SET state = 'pending', attempts = 0, crashes = 0, error = '',
+            finished_at = NULL
+        WHERE id = ? AND state = 'parked'""",
+        (unit_id,),
+    )
+    return conn.changes() > 0
+
+
+def _first(
+    conn: apsw.Connection, *, kind: str, exclude: Collection[int], session: str | None
+) -> int | None:
+    crashed: list[int] = []
+    found = None
+    walk = conn.execute(PENDING, (kind, session))
+    candidate: tuple[Any, ...]
+    for candidate in walk:
+        unit_id, reason, crashes = candidate
+        if unit_id in exclude or _parent(reason) in exclude:
+            continue
+        if crashes < MAX_CRASHES:
+            found = int(unit_id)
+            break
+        crashed.append(unit_id)
+    walk.close(True)  # else it would hold its snapshot, and the log could not be cut
+    for unit_id in crashed:
+        _park_crashed(conn, unit_id)
+    return found
+
+
+def _park_crashed(conn: apsw.Connection, unit_id: int) -> None:
+    conn.execute(
+        """UPDATE work_units SET state = 'parked', error = 'crash-loop'
+        WHERE id = ? AND state = 'pending' AND crashes >= ?""",
+        (unit_id, MAX_CRASHES),
+    )
+
+
+def _parent(reason: str) -> int | None:
+    return int(reason.removeprefix(HALF_OF)) if reason.startswith(HALF_OF) else None
+
+
+def _middle(
+    conn: apsw.Connection, *, turn_id: int, first: int | None, last: int | None
+) -> int | None:
+    """Return the last tool use of the first half; None when there are not two to part."""
+    ids = [tool[0] for tool in rows(conn, unit_rows.TOOL_IDS, (turn_id, first, last))]
+    return int(ids[len(ids) // 2 - 1]) if len(ids) > 1 else None
+
+
+def _split(conn: apsw.Connection, unit_id: int, *, middle: int, now: int) -> None:
+    for first, last in (("first_tool", str(middle)), (str(middle + 1), "last_tool")):
+        conn.execute(
+            f"""INSERT INTO work_units(kind, session_id, turn_id, first_tool, last_tool, reason,
+                attempts, crashes, created_at, error)
+            SELECT kind, session_id, turn_id, {first}, {last}, ?, attempts, crashes, created_at,
+                error
+            FROM work_units WHERE id = ?""",
+            (f"{HALF_OF}{unit_id}", unit_id),
+        )
+    _set_state(conn, unit_id, state="split", now=now)
+
+
+def _set_state(conn: apsw.Connection, unit_id: int, *, state: str, now: int) -> None:
+    conn.execute(
+        "UPDATE work_units SET state = ?, finished_at = ? WHERE id = ? AND state = 'pending'",
+        (state, now, unit_id),
+    )
+
+
+def _state(conn: apsw.Connection, unit_id: int) -> str:
+    found = row(conn, "SELECT state FROM work_units WHERE id = ?", (unit_id,))
+    return "" if found is None else str(found[0])

@@ -1,0 +1,110 @@
+"""How far a piece of evidence can be trusted: user < agent < local < external.
+
+External is whatever a stranger may have written: the web, other programs' servers, what a
+download command printed, files outside the project and files that others vendored into it.
+In doubt the worse one. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+ORDER = ("user", "agent", "local", "external")
+
+# Tools whose result is what the agent itself or one of its helpers wrote.
+_AGENT_TOOLS = frozenset({
+    "Agent", "Task", "SubagentStop", "TodoWrite", "TodoRead", "ExitPlanMode", "EnterPlanMode",
+    "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
+})  # fmt: skip
+_USER_TOOLS = frozenset({"AskUserQuestion"})
+_WEB_TOOLS = frozenset({"WebFetch", "WebSearch", "web_search", "web_fetch"})
+_PATH_KEYS = ("file_path", "notebook_path", "path")
+_VENDORED = re.compile(
+    r"(?:^|[/\s'\x22=])(?:node_modules|vendor|site-packages|dist-packages)(?:/|$)"
+)
+
+# A word that starts a command: at the start, or after a separator, a pipe, sudo, env, ``A=b``.
+_FETCHES = re.compile(
+    r"""(?:^|[;&|(`\n]|\$\(|\b(?:sudo|env|time|nohup|xargs|exec|then|do|else)\s)\s*
+    (?:[A-Za-z_]\w{0,60}=\S{0,200}\s+){0,5}(?:/\S{0,200}/)?
+    (?:curl|wget|gh|aria2c|lynx|w3m|nc|ssh|scp|rsync
+      |git\s+(?:-[cC]\s+\S{1,200}\s+){0,4}(?:clone|fetch|pull|submodule|ls-remote)
+      |(?:pip|pip3|pipx|npm|pnpm|yarn|bun|cargo|gem|go|brew|apt|apt-get|poetry|composer
+         |uv(?:\s+pip)?|python3?\s+-m\s+pip)
+       \s+(?:install|i|ci|add|get|update|upgrade|download|sync|view|info|show|search)
+      |npx|bunx|uvx)
+    (?=[\s;&|)<>'"]|$)""",
+    re.VERBOSE,
+)
+_WORD = re.compile(r"""[^\s'"`;|&<>()=]+""")
+_WRITTEN = re.compile(r""">>?\s*['"]?([^\s'"`;|&<>()]+)""")
+# What a file outside a project starts with; "/login" in a search pattern is no file.
+_FILE = re.compile(
+    r"(?:~|\.\.|/(?:home|root|Users|etc|tmp|var|opt|srv|mnt|media|proc|sys|private|Volumes"
+    r"|usr/(?:share|src|include|lib))(?=/|$))"
+)
+
+
+def worst(taints: Iterable[str], *, least: str = "user") -> str:
+    """The worst of ``taints``, ``least`` when there are none. Unknown words are external."""
+    rank = ORDER.index(least)
+    for taint in taints:
+        rank = max(rank, ORDER.index(taint) if taint in ORDER else len(ORDER) - 1)
+    return ORDER[rank]
+
+
+def of_tool(tool_name: str, tool_input: object, *, cwd: str, roots: Sequence[str]) -> str:
+    """The taint of one tool use. ``roots``: the folders that are the session's own project;
+    with none known, paths say nothing and count as local."""
+    if tool_name in _WEB_TOOLS or tool_name.startswith("mcp__"):
+        return "external"
+    if tool_name in _USER_TOOLS:
+        return "user"
+    if tool_name in _AGENT_TOOLS:
+        return "agent"
+    fields: Mapping[Any, Any] = tool_input if isinstance(tool_input, dict) else {}
+    if any(_outside(path, cwd, roots) for path in _paths(fields)):
+        return "external"
+    command = fields.get("command")
+    if isinstance(command, str) and _stranger(command, cwd, roots):
+        return "external"
+    return "local"
+
+
+def _paths(fields: Mapping[Any, Any]) -> Iterable[str]:
+    return (value for key in _PATH_KEYS if isinstance(value := fields.get(key), str))
+
+
+def _stranger(command: str, cwd: str, roots: Sequence[str]) -> bool:
+    """True when the command fetches from elsewhere, or names a vendored file or a file that
+    is not the project's. What the command itself writes is not foreign to it."""
+    if _FETCHES.search(command) or _VENDORED.search(command):
+        return True
+    written = set(_WRITTEN.findall(command))
+    words = (word for word in _WORD.findall(command) if word not in written)
+    return any(_outside(word, cwd, roots) for word in words if _FILE.match(word))
+
+
+def _outside(path: str, cwd: str, roots: Sequence[str]) -> bool:
+    if path.startswith("~") or _VENDORED.search(path):
+        return True
+    if not path.startswith("/"):
+        if not path.startswith("..") and "/../" not in path:
+            return False
+        path = cwd + "/" + path
+    full = _normal(path)
+    known = [_normal(root) for root in roots if root]
+    return bool(known) and not any(full == root or full.startswith(root + "/") for root in known)
+
+
+def _normal(path: str) -> str:
+    """The path with ``.`` and ``..`` worked out, on the text alone."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/" + "/".join(parts)

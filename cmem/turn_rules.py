@@ -1,0 +1,152 @@
+"""How a session's events become turns: pure rules from what stands and what comes to a plan.
+
+A turn is one prompt, what followed, and the last message; it closes exactly once. A host
+does not always end one (Esc, a kill), runs hooks side by side so that events come late, and
+lets background agents work on after a turn's end. The prompt id says where an event
+belongs; where it says nothing, the open turn does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cmem.model import (
+    CompactStarted,
+    Event,
+    PromptSubmitted,
+    SessionEnded,
+    SubagentEnded,
+    ToolUsed,
+    TurnEnded,
+)
+
+
+class Turn(NamedTuple):
+    """A stored turn as far as the rules look at it. ``untouched``: its work unit waits and
+    no attempt was made. ``prompted``: a user's prompt stands in it."""
+
+    id: int
+    number: int
+    kind: str
+    prompt_id: str
+    private: bool
+    opened_at: int
+    last_event_at: int
+    closed_at: int | None
+    closed_by: str
+    message: bool
+    untouched: bool
+    prompted: bool
+
+
+class Standing(NamedTuple):
+    """A session as an event finds it: its open turn, its newest closed turn, and the turn
+    that carries the event's prompt id (the open one first, else the newest)."""
+
+    open: Turn | None
+    last: Turn | None
+    match: Turn | None
+
+
+class End(NamedTuple):
+    """``outcome``: stop | failure | interrupted | open."""
+
+    outcome: str
+    by: str
+
+
+class Plan(NamedTuple):
+    """What to do, in this order: close the open turn; open one of a kind; put the event into
+    the new turn or into ``target``; end or amend that turn; then the session's part."""
+
+    close: End | None = None
+    opens: str = ""
+    target: Turn | None = None
+    end: End | None = None
+    amend: End | None = None
+    adopt: bool = False
+    summary: str = ""
+    completes: bool = False
+
+
+NOTHING = Plan()
+STALE = End("interrupted", "sweep")
+ASKED = End("open", "asked")
+
+
+def plan(standing: Standing, event: Event) -> Plan:
+    """The plan for ``event``. An empty one: the event changes no turn."""
+    if isinstance(event, PromptSubmitted):
+        return _prompt(standing, event) if event.kind == "user" else _notification(standing)
+    if isinstance(event, ToolUsed):
+        return _tool(standing, event.origin.prompt_id)
+    if isinstance(event, SubagentEnded):
+        # Compaction ends as a nameless subagent: nothing of the user's.
+        return _tool(standing, event.origin.prompt_id) if event.origin.agent_type else NOTHING
+    if isinstance(event, TurnEnded):
+        return _turn_ended(standing, event)
+    if isinstance(event, CompactStarted):
+        return Plan(summary="compact")
+    if isinstance(event, SessionEnded):
+        return _session_ended(standing, event)
+    return NOTHING
+
+
+def _prompt(standing: Standing, event: PromptSubmitted) -> Plan:
+    match, at = standing.match, event.origin.at
+    if match and match.kind == "headless" and not match.prompted:
+        return Plan(target=match, adopt=True)
+    newest = standing.open or standing.last
+    if newest and at < newest.opened_at:
+        return Plan(opens="user", end=End("interrupted", "late"))
+    return Plan(close=_cut_off(standing, "next-prompt"), opens="user")
+
+
+def _notification(standing: Standing) -> Plan:
+    """What a background agent of a private turn tells is as private as the turn."""
+    if standing.match and standing.match.private:
+        return Plan(target=standing.match)
+    return Plan(target=standing.open) if standing.open else Plan(opens="notification")
+
+
+def _tool(standing: Standing, prompt_id: str) -> Plan:
+    match = standing.match
+    if not prompt_id and not standing.open:
+        match = standing.last  # an older host, without prompt ids
+    if match and (match.private or match.closed_at is None or match.untouched):
+        return Plan(target=match)
+    if standing.open:
+        return Plan(target=standing.open)
+    return Plan(opens="background" if match else "headless")
+
+
+def _turn_ended(standing: Standing, event: TurnEnded) -> Plan:
+    end = End(event.outcome, "stop" if event.outcome == "stop" else "stop-failure")
+    match, opened = standing.match, standing.open
+    if not event.origin.prompt_id and opened and event.origin.at < opened.opened_at:
+        match = standing.last
+    if match and match.closed_at is not None:
+        return _late_end(match, event, end)
+    if opened and event.origin.at >= opened.opened_at:
+        return Plan(target=opened, end=end)
+    if not event.origin.prompt_id and standing.last and not standing.last.message:
+        return _late_end(standing.last, event, end)
+    return Plan(opens="message", end=end) if event.message else NOTHING
+
+
+def _late_end(turn: Turn, event: TurnEnded, end: End) -> Plan:
+    """The end of a turn that something else has closed: only what was missing is added."""
+    if turn.message or not event.message:
+        return NOTHING
+    return Plan(target=turn, amend=end)
+
+
+def _session_ended(standing: Standing, event: SessionEnded) -> Plan:
+    newest = standing.open or standing.last
+    if newest and event.origin.at < newest.opened_at:
+        return NOTHING  # it came late: the session has gone on since
+    return Plan(close=_cut_off(standing, "session-end"), summary="end", completes=True)
+
+
+def _cut_off(standing: Standing, by: str) -> End | None:
+    return End("interrupted", by) if standing.open else None

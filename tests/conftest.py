@@ -1,0 +1,54 @@
+"""Every test lives in its own home; the real one is out of reach."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+REAL_HOME = os.path.expanduser("~")
+FORBIDDEN = tuple(
+    os.path.join(REAL_HOME, part)
+    for part in (".claude", ".codex", ".gemini", ".local/share/cmem", ".config/cmem")
+)
+WRITES = {"open", "os.mkdir", "os.rename", "os.remove", "os.chmod", "os.truncate"}
+
+
+class RealHomeTouchedError(Exception):
+    """A test reached for the home of the person who runs it."""
+
+
+def _guard(event: str, args: tuple[object, ...]) -> None:
+    if event in WRITES and args and isinstance(args[0], (str, bytes)):
+        path = os.path.abspath(os.fsdecode(args[0]))
+        if path.startswith(FORBIDDEN):
+            raise RealHomeTouchedError(path)
+
+
+sys.addaudithook(_guard)
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """HOME, CMEM_HOME and every variable that could lead elsewhere point below tmp_path."""
+    user = tmp_path / "user"
+    user.mkdir()
+    for name in list(os.environ):
+        if name.startswith(("CMEM_", "CLAUDE", "ANTHROPIC_", "XDG_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(user))
+    monkeypatch.setenv("CMEM_HOME", str(tmp_path / "home"))
+    return user
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A fresh data home, 0700, empty."""
+    path = tmp_path / "home"
+    path.mkdir(mode=0o700)
+    return path

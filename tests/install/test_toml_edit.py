@@ -1,0 +1,41 @@
+"""One key changes; comments and everything else stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from cmem.errors import ConfigError
+from cmem.install.toml_edit import set_key
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("", 'provider = "new"\n'),
+        ("# mine", '# mine\nprovider = "new"\n'),
+        ('a = 1\nprovider="old"   # why\nb = 2\n', 'a = 1\nprovider = "new"   # why\nb = 2\n'),
+        ("provider = 'old'\r\n", 'provider = "new"\r\n'),
+        ("provider = 7 # odd\n", 'provider = "new" # odd\n'),
+        ('# provider = "x"\n', '# provider = "x"\nprovider = "new"\n'),
+        ('a = 1\n\n[t]\nprovider = "x"\n', 'a = 1\n\nprovider = "new"\n[t]\nprovider = "x"\n'),
+    ],
+)
+def test_the_key_is_set_where_it_belongs(text: str, after: str) -> None:
+    assert set_key(text, "provider", "new") == after
+    assert set_key(after, "provider", "new") == after
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a =", "could not read settings: config.toml: invalid value (at end of document)"),
+        (
+            'a = """\nprovider = "x"\n"""\n',
+            'could not set provider in config.toml; write this line by hand: provider = "new"',
+        ),
+    ],
+)
+def test_a_text_that_cannot_be_edited_safely_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        set_key(text, "provider", "new")
+    assert str(caught.value) == message

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+import store_rows as make
+
+from cmem.errors import UsageError
+from cmem.search.run import Filters, search
+from cmem.store import connection, find
+
+T0 = make.T0
+
+
+@pytest.fixture
+def store(home):
+    conn = make.open_store(home)
+    yield conn
+    conn.close()
+
+
+def shop(store, name="shop", native="s1", **values):
+    project = make.project(store, name)
+    return make.turn(store, make.session(store, project, native, **values))
+
+
+def ids(store, text="", *, limit=20, **filters):
+    result = search(store, text=text, filters=Filters(**filters), limit=limit, now=T0)
+    return [hit.id for hit in result.hits]
+
+
+def test_hit_shows_everything_of_an_observation(store):
+    turn = shop(store)
+    ref = make.observation(
+        store,
+        turn,
+        "Fixed the timeout",
+        "The refresh waited for ever.",
+        facts=("limit is 5 s",),
+        files=("/p/shop/src/auth.ts", "/etc/hosts"),
+        type="bugfix",
+        subtitle="auth",
+    )
+    (hit,) = search(store, text="timeout", filters=Filters(), limit=5, now=T0).hits
+    assert hit._asdict() == {
+        "id": f"O{ref}",
+        "kind": "O",
+        "project": "shop",
+        "session": "N1",
+        "host_session": "s1",
+        "type": "bugfix",
+        "title": "Fixed the timeout",
+        "subtitle": "auth",
+        "snippet": "auth limit is 5 s The refresh waited for ever.",
+        "created_at": T0 + 1,
+        "files": ["src/auth.ts", "/etc/hosts"],
+        "tokens": 40,
+        "score": hit.score,
+    }
+    assert 1 < hit.score <= 2
+
+
+def test_other_kinds_have_a_title_too(store):
+    turn = shop(store)
+    make.prompt(store, turn, "why is\nthe login slow")
+    make.tool(store, turn, "Read", given={"file_path": "/p/shop/login.py"}, answer="x")
+    make.summary(store, turn, "Speed up login", completed="Cached it.", files_edited='["a.py"]')
+    hits = search(store, text="login", filters=Filters(), limit=5, now=T0).hits
+    told = [(h.id, h.type, h.title, h.snippet, h.files, h.tokens) for h in hits]
+    assert told == [
+        ("S1", "summary", "Speed up login", "Cached it.", ["a.py"], 50),
+        ("T1", "Read", "Read: /p/shop/login.py", "/p/shop/login.py x", ["login.py"], 10),
+        ("P1", "prompt", "why is", "the login slow", [], 6),
+    ]
+
+
+def test_observations_stand_above_raw_evidence_for_equal_matches(store):
+    turn = shop(store)
+    make.prompt(store, turn, "cache timeout")
+    make.tool(store, turn, "Bash", given={"command": "cache timeout"}, answer="cache timeout")
+    make.observation(store, turn, "cache timeout")
+    assert ids(store, "cache timeout")[0] == "O1"
+
+
+def test_title_stands_above_body(store):
+    turn = shop(store)
+    make.observation(store, turn, "something else", "about the cache")
+    make.observation(store, turn, "about the cache", "something else")
+    make.observation(store, turn, "third", "nothing")
+    assert ids(store, "cache") == ["O2", "O1"]
+
+
+def test_rows_with_all_words_stand_above_rows_with_any(store):
+    turn = shop(store)
+    make.prompt(store, turn, "retry logic for uploads")
+    make.observation(store, turn, "uploads uploads", "uploads")
+    result = search(store, text="retry uploads", filters=Filters(), limit=5, now=T0)
+    assert [hit.id for hit in result.hits] == ["P1", "O1"]
+    assert result.steps == ["all words", "any word"]
+    assert result.hits[0].score > 1 > result.hits[1].score
+
+
+def test_hidden_and_superseded_rows_never_show(store):
+    turn = shop(store)
+    for number in range(4):
+        make.observation(store, turn, f"cache {number}", hidden_at=T0 if number == 0 else None)
+    store.execute("UPDATE observations SET superseded_by = 4 WHERE id = 2")
+    make.prompt(store, turn, "cache", hidden_at=T0)
+    make.tool(store, turn, "Bash", given={"command": "cache"}, answer="", hidden_at=T0)
+    make.summary(store, turn, "cache", hidden_at=T0)
+    assert ids(store, "cache") == ["O4", "O3"]
+    assert ids(store) == ["O4", "O3"]
+
+
+def test_many_hidden_rows_do_not_hide_the_others(store):
+    turn = shop(store)
+    make.observation(store, turn, "cache that stays", "a much longer text about other things")
+    for _ in range(150):
+        make.observation(store, turn, "cache", hidden_at=T0)
+    assert ids(store, "cache", limit=3) == ["O1"]
+
+
+@pytest.fixture
+def mixed(store):
+    turn = shop(store)
+    other = shop(store, "blog", "s2", host="codex")
+    make.observation(
+        store,
+        turn,
+        "cache one",
+        type="bugfix",
+        concepts=("gotcha",),
+        files=("src/a_b.py",),
+        created_at=T0,
+    )
+    make.observation(store, turn, "cache two", type="feature", created_at=T0 + make.DAY)
+    make.observation(
+        store, other, "cache three", type="bugfix", files=("lib/a_b.py",), host="codex"
+    )
+    make.prompt(store, turn, "cache four", created_at=T0 + 2 * make.DAY)
+    make.tool(store, other, "Bash", given={"command": "cache"}, answer="", created_at=T0 + 9)
+    make.summary(store, turn, "cache six", files_edited=json.dumps(["src/a_b.py"]))
+    return store
+
+
+FILTERS = {
+    "kind": ({"kinds": ("P",)}, "P1"),
+    "kinds": ({"kinds": ("P", "T")}, "P1 T1"),
+    "type": ({"types": ("bugfix",)}, "O1 O3"),
+    "types": ({"types": ("feature", "summary")}, "O2 S1"),
+    "tool name, any case": ({"types": ("bash",)}, "T1"),
+    "project": ({"projects": (2,)}, "O3 T1"),
+    "projects": ({"projects": (1, 2)}, "O1 O2 O3 P1 S1 T1"),
+    "no project": ({"projects": ()}, ""),
+    "host": ({"host": "codex"}, "O3 T1"),
+    "session by id": ({"session": "N2"}, "O3 T1"),
+    "session of the host": ({"session": "s1"}, "O1 O2 P1 S1"),
+    "unknown session": ({"session": "s9"}, ""),
+    "since": ({"since": T0 + make.DAY}, "O2 P1"),
+    "until": ({"until": T0 + 1}, "O1"),
+    "since and until": ({"since": T0 + 1, "until": T0 + make.DAY}, "O3 S1 T1"),
+    "concept": ({"concept": "gotcha"}, "O1"),
+    "file": ({"file": "src/a_b.py"}, "O1 S1"),
+    "file name": ({"file": "a_b.py"}, "O1 O3 S1"),
+    "absolute file": ({"file": "/p/shop/src/a_b.py"}, "O1 S1"),
+    "file is literal": ({"file": "a%b.py"}, ""),
+    "all at once": (
+        {"kinds": ("O",), "types": ("bugfix",), "projects": (1,), "file": "a_b.py"},
+        "O1",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", ["cache", ""], ids=["query", "list"])
+@pytest.mark.parametrize(("filters", "expected"), FILTERS.values(), ids=FILTERS)
+def test_filters(mixed, filters, expected, text):
+    assert sorted(ids(mixed, text, **filters)) == sorted(expected.split())
+
+
+def test_listing_is_newest_first_by_the_time_of_the_event(mixed):
+    result = search(mixed, text="  ", filters=Filters(), limit=3, now=T0)
+    assert [hit.id for hit in result.hits] == ["P1", "O2", "T1"]
+    assert result.steps == ["newest"]
+
+
+def test_reversed_range_is_a_usage_error(store):
+    with pytest.raises(UsageError, match="the range is empty"):
+        search(store, text="x", filters=Filters(since=5, until=5), limit=5, now=T0)
+
+
+def test_limit_bounds_the_hits(mixed):
+    assert len(ids(mixed, "cache", limit=2)) == 2
+    assert ids(mixed, "cache", limit=0) == ids(mixed, "cache", limit=-1) == []
+
+
+def test_common_word_is_found_without_ranking_all(store, monkeypatch):
+    turn = shop(store)
+    make.observation(store, turn, "the cache of old", created_at=T0 - make.DAY)
+    make.observation(store, turn, "old text", "says cache", created_at=T0 - make.DAY)
+    for _ in range(30):
+        make.tool(store, turn, "Bash", given={"command": "cache"}, answer="")
+    monkeypatch.setattr("cmem.search.ladder.RANKED_MAX", 10)
+    monkeypatch.setattr("cmem.search.ladder.NEWEST", 5)
+    monkeypatch.setattr(find, "WEIGHTS", "not to be used")
+    assert ids(store, "cache", limit=3) == ["O1", "O2", "T30"]
+
+
+def test_common_pieces_are_found_without_ranking_all(store, monkeypatch):
+    turn = shop(store)
+    for _ in range(12):
+        make.prompt(store, turn, "cache")
+    monkeypatch.setattr("cmem.search.ladder.PIECE_MATCHES", 5)
+    monkeypatch.setattr(find, "ranked", lambda *_args, **_options: [])
+    assert ids(store, "cache nonsense", limit=2) == ["P12", "P11"]
+
+
+def test_merged_project_shows_the_name_it_was_merged_into(store):
+    turn = shop(store)
+    make.observation(store, turn, "cache")
+    into = make.project(store, "mall")
+    store.execute("UPDATE projects SET merged_into = ? WHERE id = 1", (into,))
+    (hit,) = search(store, text="cache", filters=Filters(), limit=1, now=T0).hits
+    assert hit.project == "mall"
+
+
+def test_hits_are_harmless(store):
+    turn = shop(store)
+    make.observation(
+        store, turn, "cache\x1b[31m\nred\u202e", "body \x1b]0;x\x07 cache", subtitle="\x9b"
+    )
+    (hit,) = search(store, text="cache", filters=Filters(), limit=1, now=T0).hits
+    assert (hit.title, hit.subtitle, hit.snippet) == ("cache red", "", "body cache")
+
+
+def test_search_works_in_a_reader(home, store):
+    turn = shop(store)
+    make.tool(store, turn, "Bash", given={"command": "cache"}, answer="x" * 5000)
+    reader = connection.open_reader(str(home))
+    assert ids(reader, "cache") == ["T1"]
+    reader.close()
+
+
+def test_damaged_lists_are_no_failure(store):
+    turn = shop(store)
+    make.observation(store, turn, "cache", files_read="not json")
+    (hit,) = search(store, text="cache", filters=Filters(), limit=1, now=T0).hits
+    assert hit.files == []

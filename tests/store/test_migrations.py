@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import apsw
+import pytest
+import seeding
+import support
+
+from cmem.errors import ConfigError
+from cmem.store import connection, functions, migrations, schema_0001, segment
+
+NOW = 1_764_424_800_000
+COUNT = len(schema_0001.STATEMENTS)
+
+
+def bare(home: Path) -> apsw.Connection:
+    """A connection to an empty file, as a writer has it before migrating."""
+    (home / "memory.db").touch(0o600)
+    conn = apsw.Connection(str(home / "memory.db"))
+    connection._configure_writer(conn)
+    functions.register(conn)
+    return conn
+
+
+def shape(conn: apsw.Connection) -> list[tuple[object, ...]]:
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+    return conn.execute(query).fetchall()
+
+
+def second_step(statement: str = "CREATE TABLE later(id INTEGER PRIMARY KEY)") -> SimpleNamespace:
+    return SimpleNamespace(NAME="later", STATEMENTS=(statement,))
+
+
+def test_fresh_store_is_complete(home: Path) -> None:
+    conn = connection.open_writer(str(home), now=NOW)
+    assert conn.pragma("user_version") == 1
+    assert conn.execute("SELECT * FROM schema_versions").fetchall() == [(1, schema_0001.NAME, NOW)]
+    meta = dict(conn.execute("SELECT key, value FROM meta"))
+    assert meta["segmenter_version"] == segment.SEGMENTER_VERSION
+    assert isinstance(meta["hmac_key"], bytes)
+    assert len(meta["hmac_key"]) == 32
+    assert set(meta) == {"segmenter_version", "hmac_key"}
+    assert conn.pragma("integrity_check") == "ok"
+
+
+def test_opening_again_changes_nothing(home: Path) -> None:
+    first = connection.open_writer(str(home), now=NOW)
+    key = first.execute("SELECT value FROM meta WHERE key = 'hmac_key'").fetchall()
+    before = shape(first)
+    first.close()
+    again = connection.open_writer(str(home), now=NOW + 1)
+    assert again.execute("SELECT value FROM meta WHERE key = 'hmac_key'").fetchall() == key
+    assert again.execute("SELECT applied_at FROM schema_versions").fetchall() == [(NOW,)]
+    assert shape(again) == before
+
+
+@pytest.mark.parametrize("fails_at", range(COUNT + 1))
+def test_failing_statement_leaves_nothing_and_a_rerun_completes(home: Path, fails_at: int) -> None:
+    statements = (
+        *schema_0001.STATEMENTS[:fails_at],
+        "INSERT INTO no_such_table VALUES(1)",
+        *schema_0001.STATEMENTS[fails_at:],
+    )
+    conn = bare(home)
+    broken = SimpleNamespace(NAME="broken", STATEMENTS=statements)
+    with pytest.raises(apsw.SQLError, match="no_such_table"):
+        migrations.migrate(conn, NOW, ((1, broken),))
+    assert (conn.pragma("user_version"), shape(conn)) == (0, [])
+    assert migrations.migrate(conn, NOW) == 1
+    whole = shape(conn)
+    conn.close()
+    (home / "memory.db").unlink()
+    assert shape(connection.open_writer(str(home), now=NOW)) == whole
+
+
+def test_statements_can_run_twice(home: Path) -> None:
+    conn = connection.open_writer(str(home), now=NOW)
+    before = shape(conn)
+    for statement in schema_0001.STATEMENTS:
+        conn.execute(statement).fetchall()
+    assert shape(conn) == before
+
+
+OPEN = """
+import sys
+from cmem.store import connection
+sys.stdin.read(1)
+conn = connection.open_writer(sys.argv[1], now=int(sys.argv[2]))
+print(conn.execute("SELECT count(*), max(version) FROM schema_versions").fetchall())
+"""
+
+
+def test_four_processes_at_once_make_one_store(home: Path) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPEN, str(home), str(NOW + n)],
+            env=support.clean_env(PYTHONPATH=str(support.ROOT)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(4)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("x")
+        process.stdin.flush()
+    told = [(*process.communicate(timeout=60), process.returncode) for process in processes]
+    assert told == [("[(1, 1)]\n", "", 0)] * 4
+    conn = connection.open_writer(str(home), now=NOW)
+    assert conn.pragma("integrity_check") == "ok"
+    assert conn.pragma("page_size") == 8192
+
+
+def test_newer_file_is_refused_by_a_writer_and_read_by_a_reader(home: Path) -> None:
+    conn = connection.open_writer(str(home), now=NOW)
+    conn.execute("INSERT INTO seen_events VALUES('e', 1)")
+    conn.pragma("user_version", 7)
+    conn.close()
+    before = (home / "memory.db").read_bytes()
+    with pytest.raises(ConfigError) as caught:
+        connection.open_writer(str(home), now=NOW)
+    assert str(caught.value) == (
+        f"{home}/memory.db was made by a newer cmem: schema 7, this one knows 1; upgrade cmem"
+    )
+    assert (home / "memory.db").read_bytes() == before
+    reader = connection.open_reader(str(home))
+    assert reader is not None
+    assert reader.execute("SELECT eid FROM seen_events").fetchall() == [("e",)]
+
+
+def test_somebody_elses_database_is_refused(home: Path) -> None:
+    other = apsw.Connection(str(home / "memory.db"))
+    other.execute("CREATE TABLE invoices(id)")
+    other.close()
+    with pytest.raises(ConfigError, match=r"is not a cmem database \(it holds 'invoices'\)"):
+        connection.open_writer(str(home), now=NOW)
+
+
+def test_next_step_is_backed_up_first(home: Path) -> None:
+    conn = seeding.open_store(home)
+    seeding.add_turn(conn, seeding.add_session(conn))
+    steps = (*migrations.MIGRATIONS, (2, second_step()))
+    assert migrations.migrate(conn, NOW + 5, steps) == 2
+    assert conn.execute("SELECT version, name FROM schema_versions").fetchall() == [
+        (1, schema_0001.NAME),
+        (2, "later"),
+    ]
+    assert [path.name for path in (home / "backups").iterdir()] == ["memory-schema1.db"]
+    copy = home / "backups" / "memory-schema1.db"
+    assert copy.stat().st_mode & 0o777 == 0o600
+    kept = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
+    assert kept.pragma("user_version") == 1
+    assert kept.execute("SELECT prompt_text FROM user_prompts").fetchall() == [
+        ("fix the subtract function",)
+    ]
+    assert kept.pragma("integrity_check") == "ok"
+
+
+def test_failing_next_step_keeps_the_store_as_it_was(home: Path) -> None:
+    conn = seeding.open_store(home)
+    before = shape(conn)
+    (home / "backups").mkdir()
+    (home / "backups" / "memory-schema1.db.tmp").write_text("a killed run's")
+    (home / "backups" / "memory-schema1.db.tmp-journal").write_text("a killed run's")
+    steps = (*migrations.MIGRATIONS, (2, second_step("CREATE TABLE later(id) nonsense")))
+    for _ in range(2):
+        with pytest.raises(apsw.SQLError):
+            migrations.migrate(conn, NOW, steps)
+        assert (conn.pragma("user_version"), shape(conn)) == (1, before)
+        assert [path.name for path in (home / "backups").iterdir()] == ["memory-schema1.db"]

@@ -1,0 +1,172 @@
+"""The file a host starts, and the line that starts it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+from cmem import bundle, detach, launcher, lock, paths
+
+
+def test_line_of_the_contract() -> None:
+    assert launcher.command("/p y/python", "/h", host="claude-code", event="Stop") == (
+        "'/p y/python' -I -S '/h/hook.py' claude-code Stop '/h' 2>/dev/null || exit 0"
+    )
+
+
+@pytest.mark.parametrize("home", ["/it's", '/$HOME `x` "y"', "/line\nbreak", "/é [b]"])
+def test_line_survives_the_shell(home: str) -> None:
+    command = launcher.command("/bin/echo", home, host="claude-code", event="Stop")
+    words = ["/bin/echo", "-I", "-S", f"{home}/hook.py", "claude-code", "Stop", home]
+    assert shlex.split(command.removesuffix(" 2>/dev/null || exit 0")) == words
+
+
+def test_install_is_private_current_and_repeatable(home: Path) -> None:
+    assert not launcher.is_current(str(home))
+    path = Path(launcher.install(str(home)))
+    assert (path, path.stat().st_mode & 0o777) == (home / "hook.py", 0o600)
+    assert launcher.is_current(str(home))
+    path.write_text("old")
+    assert not launcher.is_current(str(home))
+    launcher.install(str(home))
+    assert launcher.is_current(str(home))
+    name = f"hook.{sys.implementation.cache_tag}.bin"
+    assert {entry.name: entry.stat().st_mode & 0o777 for entry in home.iterdir()} == {
+        "hook.py": 0o600,
+        name: 0o600,
+    }
+    (home / name).write_bytes(b"torn")
+    assert not launcher.is_current(str(home))
+
+
+def test_package_and_libraries_are_appended_to_the_path(tmp_path: Path) -> None:
+    text = launcher.render(
+        package_dir=launcher._package_dir(), site_dirs=["/b'x", "/a", "/b'x"], version="1"
+    )
+    assert f"PATHS = {(launcher._package_dir(), '/b' + chr(39) + 'x', '/a')!r}" in text
+    compile(text, "hook.py", "exec")
+    compile(launcher._FALLBACK, "fallback", "exec")
+    assert "insert(" not in text
+
+
+def test_launcher_alone_ends_with_zero_on_any_arguments(home: Path) -> None:
+    (home / "hook.py").write_text(launcher._current())
+    for arguments in ([], ["x"], ["claude-code"], ["--compress"], ["--compress", "x", "y"]):
+        done = subprocess.run(
+            [launcher.interpreter(), "-I", "-S", str(home / "hook.py"), *arguments],
+            input=b"{}",
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (0, b"")
+
+
+# --- byte code -----------------------------------------------------------------------
+
+LOADERS = """
+import os, sys
+sys.argv = [sys.argv[1], "none"]
+os._exit = lambda _code: None
+exec(compile(open(sys.argv[0]).read().replace("__file__", repr(sys.argv[0])), "hook", "exec"))
+import cmem.eid
+print(cmem.hook.__spec__.loader.__class__.__name__, getattr(cmem.eid.__spec__.loader, "__name__",
+      "source"), getattr(cmem.eid, "MARK", ""), cmem.eid.__file__)
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package whose files a test may change."""
+    shutil.copytree(ROOT / "cmem", tmp_path / "lib" / "cmem")
+    return tmp_path / "lib"
+
+
+def loaders(home: Path) -> list[str]:
+    argv = [launcher.interpreter(), "-I", "-S", "-c", LOADERS, str(home / "hook.py")]
+    done = subprocess.run(argv, capture_output=True, check=True, text=True)
+    return done.stdout.split()
+
+
+def install_from(package: Path, home: Path) -> None:
+    code = "import sys; sys.path.insert(0, sys.argv[1])\n"
+    code += "from cmem import launcher; launcher.install(sys.argv[2])"
+    subprocess.run([sys.executable, "-c", code, str(package), str(home)], check=True)
+
+
+def test_byte_code_beside_the_launcher_is_used_until_the_source_changes(
+    package: Path, home: Path
+) -> None:
+    install_from(package, home)
+    file = package / "cmem" / "eid.py"
+    assert loaders(home) == ["type", "Bundle", str(file)]
+    with file.open("a") as source:
+        source.write("\nMARK = 'new'\n")
+    assert loaders(home) == ["type", "source", "new", str(file)]
+
+
+@pytest.mark.parametrize("content", [b"", b"torn", None])
+def test_launcher_works_without_its_byte_code(
+    package: Path, home: Path, content: bytes | None
+) -> None:
+    install_from(package, home)
+    (binary,) = home.glob("*.bin")
+    binary.unlink()
+    if content is not None:
+        binary.write_bytes(content)
+    assert loaders(home) == ["SourceFileLoader", "source", str(package / "cmem" / "eid.py")]
+
+
+def test_bundle_holds_every_module_of_a_session_start() -> None:
+    code = """
+import sys
+import cmem.hook, cmem.spool, cmem.detach, cmem.context.inject, cmem.config
+print(*(name for name in sys.modules if name.partition(".")[0] == "cmem"))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True, cwd=ROOT
+    )
+    assert set(done.stdout.split()) - set(bundle.HOT) == set()
+    assert [name for name in bundle.HOT + bundle.LIBRARIES if not bundle._source(name)] == []
+
+
+# --- detach --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def starts(home: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    found: list[list[str]] = []
+    (home / "hook.py").write_text("")
+    monkeypatch.setattr(detach, "_spawn", found.append)
+    return found
+
+
+def test_start_only_when_free_and_not_lately(home: Path, starts: list[list[str]]) -> None:
+    place = str(home)
+    assert detach.start_compress(place, always=False)
+    assert not detach.start_compress(place, always=False)
+    assert detach.start_compress(place, always=True)
+    held = lock.acquire(paths.lock_file(place))
+    assert held is not None
+    assert not detach.start_compress(place, always=True)
+    lock.release(held)
+    assert [argv[1:6] for argv in starts] == [
+        ["-I", "-S", paths.launcher(place), "--compress", place]
+    ] * 2
+
+
+def test_nothing_to_start_without_a_launcher(home: Path, starts: list[list[str]]) -> None:
+    (home / "hook.py").unlink()
+    assert not detach.start_compress(str(home), always=True)
+    assert starts == []
+
+
+def test_environment_of_a_drain_is_an_allow_list() -> None:
+    kept = {"PATH": "p", "HOME": "h", "LC_ALL": "C", "XDG_DATA_HOME": "x", "TMPDIR": "t"}
+    dropped = {"CMEM_PROVIDER": "x", "ANTHROPIC_API_KEY": "k", "LD_PRELOAD": "l", "PYTHONPATH": "p"}
+    assert detach.clean_env(kept | dropped) == kept | {"CMEM_STARTED_BY": "hook"}

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cmem import here, project
+from cmem.model import ProjectIdentity, Repo
+
+NO_REPO = Repo("", "", "", "")
+
+
+def identify(
+    cwd: str, repo: Repo = NO_REPO, *, remote: str = "", env: str = "", temp: str = "/scratch"
+) -> ProjectIdentity:
+    return project.identify(
+        cwd=cwd, repo=repo, remote=remote, project_env=env, user_home="/home/Ann", temp_dir=temp
+    )
+
+
+def test_repository_with_a_remote_is_named_by_it() -> None:
+    repo = Repo("/home/Ann/Calc", "/home/Ann/Calc/.git", "main", "abc")
+    assert identify("/home/Ann/Calc/src", repo, remote="Example.org/ann/calc") == ProjectIdentity(
+        key="example.org/ann/calc",
+        source="git-remote",
+        name="calc",
+        root="/home/Ann/Calc",
+        aliases=(
+            ("git", "/home/ann/calc/.git"),
+            ("remote", "example.org/ann/calc"),
+            ("path", "/home/ann/calc"),
+        ),
+    )
+
+
+def test_repository_without_a_remote_is_known_by_its_common_dir() -> None:
+    repo = Repo("/home/Ann/Calc", "/home/Ann/Calc/.git", "main", "abc")
+    assert identify("/home/Ann/Calc", repo) == ProjectIdentity(
+        key="/home/ann/calc/.git",
+        source="path",
+        name="Calc",
+        root="/home/Ann/Calc",
+        aliases=(("git", "/home/ann/calc/.git"), ("path", "/home/ann/calc")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("root", "common_dir", "name", "main"),
+    [
+        ("/w/calc", "/w/calc/.git", "calc", "/w/calc"),
+        ("/w/calc-wt", "/w/calc/.git", "calc", "/w/calc"),
+        ("/w/trees/main", "/w/calc.git", "calc", "/w/calc.git"),
+        ("/w/calc/main", "/w/calc/.bare", "calc", "/w/calc"),
+        ("/w/calc/lib/sub", "/w/calc/.git/modules/lib/sub", "sub", "/w/calc/lib/sub"),
+    ],
+    ids=["plain", "worktree", "bare-worktree", "hidden-bare", "submodule"],
+)
+def test_a_repository_is_named_by_its_main_folder(
+    root: str, common_dir: str, name: str, main: str
+) -> None:
+    found = identify(root, Repo(root, common_dir, "", ""))
+    assert (found.name, found.root, found.key) == (name, main, common_dir)
+
+
+def test_the_environment_wins_and_claims_only_itself() -> None:
+    repo = Repo("/w/calc", "/w/calc/.git", "main", "abc")
+    assert identify("/w/calc/src", repo, remote="h/o/calc", env=" Big\tThing ") == ProjectIdentity(
+        key="env:big thing",
+        source="environment",
+        name="Big Thing",
+        root="/w/calc",
+        aliases=(("env", "big thing"),),
+    )
+
+
+def test_plain_folder_is_its_own_project() -> None:
+    assert identify("/w/Notes/") == ProjectIdentity(
+        "/w/notes", "path", "Notes", "/w/Notes", (("path", "/w/notes"),)
+    )
+
+
+@pytest.mark.parametrize(
+    "cwd",
+    ["", "/", "relative/path", "/home/Ann", "/home/Ann/", "/scratch", "/scratch/x/y", "/tmp/x"],
+)
+def test_places_that_are_no_project(cwd: str) -> None:
+    assert identify(cwd) == ProjectIdentity("unsorted", "unsorted", "unsorted", "", ())
+
+
+def test_a_repository_below_the_temp_directory_is_a_project() -> None:
+    repo = Repo("/scratch/x", "/scratch/x/.git", "", "")
+    assert identify("/scratch/x/src", repo).key == "/scratch/x/.git"
+
+
+def test_a_home_directory_under_git_does_not_swallow_the_folders_in_it() -> None:
+    repo = Repo("/home/Ann", "/home/Ann/.git", "", "")
+    assert identify("/home/Ann", repo).key == "unsorted"
+    assert identify("/home/Ann/.config/editor", repo).key == "/home/ann/.config/editor"
+
+
+def test_case_differences_are_one_project() -> None:
+    assert identify("/w/Notes").key == identify("/W/notes").key
+
+
+def test_a_link_to_a_folder_is_that_folder(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    subprocess.run(["git", "init", "-q", str(real)], check=True, timeout=20)
+    link.symlink_to(real)
+    env = {"HOME": str(tmp_path / "user")}
+    assert here.identity_of(str(link), env) == here.identity_of(str(real), env)
+    assert here.identity_of(str(real), env).name == "real"
+
+
+def test_session_start_can_ask_without_a_costly_import() -> None:
+    code = (
+        "import os, sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules); "
+        "from cmem import here; here.parts_of('/', {'HOME': '/x'}); "
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    root = str(Path(__file__).resolve().parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, root], capture_output=True, check=True, timeout=20
+    )
+    # Not typing, re, pathlib or model: each costs the hook more than storing an event does.
+    assert done.stdout.decode().split() == ["cmem", "cmem.here", "cmem.project", "cmem.repo"]
