@@ -26,9 +26,10 @@ _VENDORED = re.compile(
 )
 
 # A word that starts a command: at the start, or after a separator, a pipe, sudo, env, ``A=b``.
+# Every repetition is bounded: a command of a thousand empty lines must not take a second.
 _FETCHES = re.compile(
-    r"""(?:^|[;&|(`\n]|\$\(|\b(?:sudo|env|time|nohup|xargs|exec|then|do|else)\s)\s*
-    (?:[A-Za-z_]\w{0,60}=\S{0,200}\s+){0,5}(?:/\S{0,200}/)?
+    r"""(?:^|[;&|(`\n]|\$\(|\b(?:sudo|env|time|nohup|xargs|exec|then|do|else)\s)[ \t]{0,80}
+    (?:[A-Za-z_]\w{0,60}=\S{0,200}[ \t]{1,20}){0,5}(?:/\S{0,200}/)?
     (?:curl|wget|gh|aria2c|lynx|w3m|nc|ssh|scp|rsync
       |git\s+(?:-[cC]\s+\S{1,200}\s+){0,4}(?:clone|fetch|pull|submodule|ls-remote)
       |(?:pip|pip3|pipx|npm|pnpm|yarn|bun|cargo|gem|go|brew|apt|apt-get|poetry|composer

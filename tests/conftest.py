@@ -11,26 +11,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-REAL_HOME = os.path.expanduser("~")
-FORBIDDEN = tuple(
-    os.path.join(REAL_HOME, part)
-    for part in (".claude", ".codex", ".gemini", ".local/share/cmem", ".config/cmem")
-)
-WRITES = {"open", "os.mkdir", "os.rename", "os.remove", "os.chmod", "os.truncate"}
+import guard
 
-
-class RealHomeTouchedError(Exception):
-    """A test reached for the home of the person who runs it."""
-
-
-def _guard(event: str, args: tuple[object, ...]) -> None:
-    if event in WRITES and args and isinstance(args[0], (str, bytes)):
-        path = os.path.abspath(os.fsdecode(args[0]))
-        if path.startswith(FORBIDDEN):
-            raise RealHomeTouchedError(path)
-
-
-sys.addaudithook(_guard)
+sys.addaudithook(guard.look)
 
 
 @pytest.fixture(autouse=True)

@@ -68,3 +68,12 @@ def test_the_worst_counts(taints: list[str], expected: str) -> None:
 def test_a_hostile_command_is_judged_in_linear_time() -> None:
     command = "A=b " * 20_000 + "git -c x " * 20_000 + "(" * 20_000
     assert taint.of_tool("Bash", {"command": command}, cwd=ROOT, roots=[ROOT]) == "local"
+
+
+@pytest.mark.parametrize("piece", ["\n", " ", "\t", "A=b ", "git ", "sudo ", "/a", "> ", "-c x "])
+def test_hostile_repetition_in_a_command_ends(piece: str) -> None:
+    """Unbounded, the first of these took five minutes at this size."""
+    command = piece * (64_000 // len(piece))
+    assert taint.of_tool("Bash", {"command": command}, cwd="/p", roots=["/p"]) == "local"
+    fetch = {"command": command + "\ncurl x"}
+    assert taint.of_tool("Bash", fetch, cwd="/p", roots=["/p"]) == "external"

@@ -54,9 +54,14 @@ def summary_lines(row: "Summary") -> list[str]:
 
 
 def _unlisted(text: str) -> str:
-    """A list of several lines as one, its items parted by semicolons."""
+    """A list of several lines as one; an item that is a sentence needs no further sign."""
     items = [one.strip().removeprefix("- ") for one in text.split("\n")]
-    return "; ".join([item for item in items if item])
+    text = ""
+    for item in items:
+        if text and item:
+            text += " " if text[-1] in ".!?。！？" else "; "
+        text += item
+    return text
 
 
 def day(at: int) -> str:

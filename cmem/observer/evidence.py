@@ -22,7 +22,7 @@ KINDS = {
     "search": "grep glob ls search_file_content list_directory list codesearch find",
     "fetch": "webfetch websearch web_fetch web_search google_web_search",
     "ask": "askuserquestion ask_user question",
-    "agent": "agent task",
+    "agent": "agent task subagentstop",
     "todo": "todowrite write_todos update_plan",
     "plan": "exitplanmode",
     "meta": "skill toolsearch bashoutput taskoutput killshell kill_shell slashcommand",

@@ -12,7 +12,7 @@ from cmem.model import Evidence, ObservationDraft, Observed, Reply, SummaryUnit,
 from cmem.observer import extract_words as words
 from cmem.observer import text
 from cmem.observer.errors import NO_USAGE
-from cmem.observer.evidence import agent_of, files, newest
+from cmem.observer.evidence import agent_of, files, newest, read_call
 from cmem.observer.extract_commands import IMPORTANT, Command, command_fact, run_words
 from cmem.observer.extract_edits import is_docs, is_manifest
 from cmem.observer.extract_story import done, message_facts, result, title_of
@@ -59,9 +59,11 @@ def observation_reply(unit: TurnUnit) -> Reply:
     reply = _reply_of(own)
     if not outside:
         return reply
-    mine = tuple(one.id for one in own.evidence)
+    mine = [one.id for one in own.evidence if one.taint != "external"]
     drafts = tuple(
-        one._replace(sources=mine if one.sources is None else one.sources)
+        one._replace(sources=tuple(ref for ref in one.sources or mine if ref in mine))
+        if one.sources != ()
+        else one
         for one in reply.observations
     )
     return reply._replace(observations=drafts + from_outside(unit, outside))
@@ -70,10 +72,17 @@ def observation_reply(unit: TurnUnit) -> Reply:
 def apart(unit: TurnUnit) -> tuple[TurnUnit, tuple[Evidence, ...]]:
     """(the unit without what came from outside, that). An observation bears the worst taint of
     the events it names, and outside text is never injected by itself: what the agent did must
-    not be lost with what it looked up. A turn that only looked things up stays whole: its
-    answer retells them."""
+    not be lost with what it looked up. Of a command that fetched something the command stays,
+    for that is the agent's, and only its output goes. A turn that only looked things up stays
+    whole: its answer retells them."""
     outside = tuple(one for one in unit.evidence if one.taint == "external")
-    own = unit._replace(evidence=tuple(one for one in unit.evidence if one not in outside))
+    own = unit._replace(
+        evidence=tuple(
+            one._replace(tool_response="") if one in outside else one
+            for one in unit.evidence
+            if one not in outside or read_call(one).kind == "command"
+        )
+    )
     if not outside or not view(own).acted:
         return unit, ()
     return own, outside
@@ -83,7 +92,7 @@ def from_outside(unit: TurnUnit, evidence: tuple[Evidence, ...]) -> tuple[Observ
     """One observation of what services, pages and downloads brought into a turn."""
     seen = view(unit._replace(evidence=evidence, prompt="", assistant_message=""))
     facts = _told(seen)
-    facts += [command_fact(one, "") for one in seen.commands if one.category != "look"]
+    facts += [command_fact(one, "") for one in seen.commands if one.still_failing]
     facts += [fact for change in seen.changes for fact in change.facts]
     if not facts:
         return ()
@@ -92,7 +101,7 @@ def from_outside(unit: TurnUnit, evidence: tuple[Evidence, ...]) -> tuple[Observ
         type="discovery",
         title=text.title(facts[0]),
         subtitle="",
-        narrative=f"From outside: {text.clip(done(seen), 900)}".rstrip(": "),
+        narrative=f"From outside, by {', '.join(dict.fromkeys(one.tool_name for one in evidence))}.",
         facts=tuple(text.unique(facts)[:MAX_FACTS]),
         concepts=("how-it-works",),
         sources=tuple(one.id for one in evidence),

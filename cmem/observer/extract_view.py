@@ -135,9 +135,10 @@ def _agent(call: Call) -> list[str]:
         said = call.answer.strip()
     if not said:
         return []
-    name = text_given(call, "subagent_type", "agent") or "subagent"
+    name = text_given(call, "subagent_type", "agent") or call.evidence.agent_type
     task = text_given(call, "description")
-    return [f"Subagent {name} ({task}): {text.clip(said, 500)}"]
+    who = " ".join(filter(None, ("Subagent", name, f"({task})" if task else "")))
+    return [f"{who}: {text.clip(said, 500)}"]
 
 
 def _fetch(call: Call) -> list[str]:

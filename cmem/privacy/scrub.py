@@ -58,7 +58,7 @@ def scrub_text(text: str) -> str:
         return text
     folded = text.lower()
     if "private" in folded:
-        text = _cut_tags(text, rules.PRIVATE_TAG)
+        text = _without_private(text)
     for name in rules.WRAPPERS:
         if name in folded:
             text = _cut_tags(text, rules.WRAPPER_TAG.format(name=name))
@@ -106,8 +106,16 @@ def _replacement(name: str) -> "Callable[[re.Match[str]], str]":
     return replace
 
 
-def _cut_tags(text: str, pattern: str) -> str:
-    """The text outside the tags; nested ones counted, an unclosed one reaches to the end."""
+def _without_private(text: str) -> str:
+    """The text with a mark where something private stood, so that what is left still reads as
+    a sentence with a gap; nothing but blanks where all of it was private."""
+    bare = _cut_tags(text, rules.PRIVATE_TAG)
+    return _cut_tags(text, rules.PRIVATE_TAG, note="[private]") if bare.strip() else bare
+
+
+def _cut_tags(text: str, pattern: str, *, note: str = "") -> str:
+    """The text outside the tags; nested ones counted, an unclosed one reaches to the end.
+    ``note`` stands for each stretch that was cut."""
     kept: list[str] = []
     depth = at = 0
     for match in rules.compiled(pattern).finditer(text):
@@ -116,6 +124,8 @@ def _cut_tags(text: str, pattern: str) -> str:
         if match["slash"]:
             depth = max(0, depth - 1)
         elif not match[0].endswith(("/>", "/＞")):
+            if not depth:
+                kept.append(note)
             depth += 1
         at = match.end()
     return "".join(kept) + ("" if depth else text[at:])

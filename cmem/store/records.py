@@ -93,7 +93,9 @@ def _summary(head: Sequence[object], rest: Sequence[object]) -> Record:
     body = _joined(*[str(text) for text in (completed, learned, investigated, next_steps, notes)])
     title, _, more = (str(request) or str(completed)).partition("\n")
     body = _joined(more, body)
-    return _record("S", head, title=title, body=body, files=tuple(files), cost=cost)
+    return _record(
+        "S", head, title=title.removeprefix("- "), body=body, files=tuple(files), cost=cost
+    )
 
 
 def _prompt(head: Sequence[object], rest: Sequence[object]) -> Record:

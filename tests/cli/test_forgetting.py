@@ -42,8 +42,13 @@ def test_dry_run_counts_and_changes_nothing(stored: Path) -> None:
     assert counts() == before
 
 
-def test_without_yes_nobody_is_asked_in_a_pipe(stored: Path) -> None:
-    assert failing("forget", "O1") == (
+def test_in_a_pipe_a_row_named_by_its_id_goes_without_yes(stored: Path) -> None:
+    assert support.run_json("forget", "O1")["done"] is True
+    assert counts()["observations"] == 0
+
+
+def test_in_a_pipe_a_whole_session_needs_yes(stored: Path) -> None:
+    assert failing("forget", "--session", "N1") == (
         1,
         "",
         "cmem: nothing was forgotten: that would be 2 observations, 1 summary, 1 prompt, "

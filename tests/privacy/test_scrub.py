@@ -175,24 +175,24 @@ def test_near_misses_stay(text: str) -> None:
 # --- private spans and wrappers ------------------------------------------------------
 
 SPANS = {
-    "simple": ("a <private>x1</private> b", "a  b"),
-    "upper": ("a <PRIVATE>x1</Private> b", "a  b"),
-    "attributes": ('a <private reason="y">x1</private > b', "a  b"),
-    "blanks": ("a < private >x1< / private > b", "a  b"),
-    "lines": ("a <private>\nx1\n</private> b", "a  b"),
-    "nested": ("a <private>x1<private>x2</private>x3</private> b", "a  b"),
-    "unclosed": ("a <private>x1 b", "a "),
-    "unfinished": ("a <private x1", "a "),
+    "simple": ("a <private>x1</private> b", "a [private] b"),
+    "upper": ("a <PRIVATE>x1</Private> b", "a [private] b"),
+    "attributes": ('a <private reason="y">x1</private > b', "a [private] b"),
+    "blanks": ("a < private >x1< / private > b", "a [private] b"),
+    "lines": ("a <private>\nx1\n</private> b", "a [private] b"),
+    "nested": ("a <private>x1<private>x2</private>x3</private> b", "a [private] b"),
+    "unclosed": ("a <private>x1 b", "a [private]"),
+    "unfinished": ("a <private x1", "a [private]"),
     "stray closer": ("a</private> b", "a b"),
-    "two": ("<private>x1</private>a<private>x2</private>b", "ab"),
-    "entities": ("a &lt;private&gt;x1&lt;/private&gt; b", "a  b"),
-    "numbers": ("a &#60;private&#62;x1&#x3C;/private&#x3E; b", "a  b"),
-    "full width": ("a ＜private＞x1＜／private＞ b", "a  b"),
+    "two": ("<private>x1</private>a<private>x2</private>b", "[private]a[private]b"),
+    "entities": ("a &lt;private&gt;x1&lt;/private&gt; b", "a [private] b"),
+    "numbers": ("a &#60;private&#62;x1&#x3C;/private&#x3E; b", "a [private] b"),
+    "full width": ("a ＜private＞x1＜／private＞ b", "a [private] b"),
     "self-closing": ("a <private/> b", "a  b"),
     "own block": ("a <cmem-memory id=1f>x1\nx2</cmem-memory 1f> b", "a  b"),
     "reminder": ("a <system-reminder>x1</system-reminder> b", "a  b"),
     "output": ("a <persisted-output>x1", "a "),
-    "wrapper in private": ("a <private><system-reminder>x1</private> b", "a  b"),
+    "wrapper in private": ("a <private><system-reminder>x1</private> b", "a [private] b"),
 }
 
 
@@ -216,7 +216,7 @@ def test_spans_are_cut_in_every_field(name: str) -> None:
 
 
 def test_ten_thousand_tags_end() -> None:
-    assert scrub_text("<private>" * 10_000 + "x" + "</private>" * 10_000 + "b") == "b"
+    assert scrub_text("<private>" * 10_000 + "x" + "</private>" * 10_000 + "b") == "[private]b"
     assert scrub_text("<private " * 10_000) == ""
     assert scrub_text("</private>" * 10_000) == ""
 
@@ -226,7 +226,7 @@ def test_wholly_private_prompt_says_so() -> None:
         return json.loads(scrub_payload(json.dumps({"prompt": text}).encode(), SHAPE))
 
     assert prompt(" <private>x</private>\n") == {"prompt": " \n", "cmem_private": True}
-    assert prompt("<private>x</private> y") == {"prompt": " y"}
+    assert prompt("<private>x</private> y") == {"prompt": "[private] y"}
     assert prompt("<system-reminder>x</system-reminder>") == {"prompt": ""}
     assert prompt("") == {"prompt": ""}
 

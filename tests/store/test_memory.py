@@ -315,6 +315,7 @@ def test_reply_on_evidence_forgotten_meanwhile_is_not_stored(
 
 
 def test_summary_is_stored_whole(conn: apsw.Connection) -> None:
+    """It is made of what did not come from outside, so that it can be injected by itself."""
     remember(conn, seeding.draft())
     commit(conn, one_turn(conn, "external", number=2), seeding.observed(seeding.draft("b")))
     turn = rows(conn, "SELECT max(id) FROM turns")[0][0]
@@ -334,8 +335,8 @@ def test_summary_is_stored_whole(conn: apsw.Connection) -> None:
             "created_at": at,
             "hidden_at": None,
             "prompt_number": 2,
-            "taint": "external",
-            "evidence_tokens": 50,
+            "taint": "local",
+            "evidence_tokens": 42,
             "discovery_tokens": 1001,
             "read_tokens": 19,
             "branch": "main",
