@@ -53,6 +53,7 @@ class Report(NamedTuple):
     cost_usd: float
     provider: str
     reason: str
+    warnings: tuple[str, ...]
 
 
 def now_ms() -> int:
@@ -91,7 +92,7 @@ def _locked(
     try:
         hit("after_lock")
         run = _run(conn, settings, provider, progress=progress)
-        ingested, tally = _rounds(home, run, options)
+        ingested, warnings, tally = _rounds(home, run, options)
         hit("before_maintain")
         _maintain(conn)
         work = counts.work(conn)
@@ -109,6 +110,7 @@ def _locked(
             cost_usd=round(tally.cost_usd, 6),
             provider=settings.provider,
             reason=tally.reason,
+            warnings=warnings,
         )
     finally:
         conn.close()
@@ -133,16 +135,20 @@ def _run(
     )
 
 
-def _rounds(home: str, run: observe.Run, options: Options) -> tuple[int, observe.Tally]:
+def _rounds(
+    home: str, run: observe.Run, options: Options
+) -> tuple[int, tuple[str, ...], observe.Tally]:
     """Ingest and observe until neither finds anything new: what arrived while the provider
     was thinking is taken along, so a run leaves no tail."""
     tally = observe.Tally(reason=_pause_reason(run))
     limits = observe.Limits(max_calls=options.max_calls, session=options.session)
     tried: set[int] = set()
     ingested = 0
+    warnings: tuple[str, ...] = ()
     for _ in range(MAX_ROUNDS):
         taken = ingest.ingest(home, run.conn, now=run.clock())
         ingested += taken.events
+        warnings += (taken.trouble,) if taken.trouble else ()
         closed = ingest.sweep(
             run.conn,
             now=run.clock(),
@@ -153,7 +159,7 @@ def _rounds(home: str, run: observe.Run, options: Options) -> tuple[int, observe
         tally = observe.observe(run, tally, limits=limits, tried=tried)
         if not taken.events and not closed and tally == before:
             break
-    return ingested, tally
+    return ingested, warnings, tally
 
 
 def _pause_reason(run: observe.Run) -> str:
@@ -200,7 +206,9 @@ def main_background(home: str, lock_fd: int, *, env: Mapping[str, str] | None = 
             return
         try:
             settings = load(home, env=env or {}, flags={}, trusted_env=False)
-            _locked(home, settings, Options(), progress=lambda _tally, _unit: None)
+            report = _locked(home, settings, Options(), progress=lambda _tally, _unit: None)
+            for warning in report.warnings:
+                _log(home, CmemError(warning))
         except Exception as error:  # noqa: BLE001 - nobody reads a background traceback
             _log(home, error)
             return
@@ -213,7 +221,7 @@ def main_background(home: str, lock_fd: int, *, env: Mapping[str, str] | None = 
 def _log(home: str, error: Exception) -> None:
     """One line in compress.log, never any text of an event."""
     text = str(error) if isinstance(error, CmemError) else type(error).__name__
-    line = f"{now_ms()} compress failed: {text}\n"
+    line = f"{now_ms()} compress: {text}\n"
     path = os.path.join(home, "compress.log")
     try:
         if os.path.exists(path) and os.path.getsize(path) > 256 * 1024:

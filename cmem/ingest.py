@@ -7,16 +7,17 @@ and knows them by their identity.
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import here, hosts, spill, spool, turn_rules
-from cmem.failpoint import hit
+from cmem import here, hooklog, hosts, spill, spool, spool_repair, turn_rules
+from cmem.failpoint import FailpointError, hit
 from cmem.model import Entry, Event, Origin, ProjectIdentity, Unreadable
 from cmem.repo import read_remote
-from cmem.store import evidence, projects, sessions, turns
+from cmem.store import connection, evidence, projects, sessions, turns
 from cmem.store.connection import transaction
 from cmem.take import close_turn, leaves_trace, request_summary, take
 
@@ -32,22 +33,24 @@ IDLE_MS = 10 * 60_000
 
 class Ingested(NamedTuple):
     """``events``: distinct events taken in, of every kind, the ``unreadable`` ones among
-    them. ``duplicates``: entries whose event the store had already."""
+    them. ``duplicates``: entries whose event the store had already. ``trouble``: what the
+    user should know, or ""."""
 
     events: int = 0
     duplicates: int = 0
     unreadable: int = 0
+    trouble: str = ""
 
 
 def ingest(home: str, conn: apsw.Connection, *, now: int) -> Ingested:
     """Take in all that the spool and the spill directory of ``home`` hold."""
-    total = Ingested()
     locate = _Locator()
-    drain = spool.open_drain(home)
+    drain, trouble = spool_repair.open_drain(home)
+    total = Ingested(trouble=trouble)
     try:
         for batch, paths in _batches(home, drain):
             for part in _parts(batch):
-                total = _add(total, _take_part(conn, part, locate=locate, now=now))
+                total = _add(total, _take_part(home, conn, part, locate=locate, now=now))
                 hit("ingest_after_commit")
             if drain is not None:
                 spool.delete(drain, [entry.id for entry in batch if entry.id])
@@ -107,6 +110,24 @@ def _parts(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
 
 
 def _take_part(
+    home: str, conn: apsw.Connection, part: Sequence[Entry], *, locate: _Locator, now: int
+) -> Ingested:
+    """One transaction. Should an entry break it by a fault of ours, the others go in one by
+    one and that entry is set aside, so that it never holds up what was captured after it."""
+    try:
+        return _commit(conn, part, locate=locate, now=now)
+    except (*connection.ENVIRONMENT_ERRORS, FailpointError):
+        raise
+    except Exception as error:  # noqa: BLE001 - any fault of ours, and nothing is swallowed
+        if len(part) == 1:
+            spill.keep_bad(home, part[0])
+            hooklog.note(home, part[0].event, error, size=len(part[0].payload), outcome="bad")
+            return Ingested(events=1, unreadable=1)
+        done = (_take_part(home, conn, [one], locate=locate, now=now) for one in part)
+        return functools.reduce(_add, done)
+
+
+def _commit(
     conn: apsw.Connection, part: Sequence[Entry], *, locate: _Locator, now: int
 ) -> Ingested:
     events = [_decode(entry) for entry in part]
@@ -193,7 +214,12 @@ class _Locator:
 
 
 def _add(left: Ingested, right: Ingested) -> Ingested:
-    return Ingested(*(a + b for a, b in zip(left, right, strict=True)))
+    return Ingested(
+        left.events + right.events,
+        left.duplicates + right.duplicates,
+        left.unreadable + right.unreadable,
+        left.trouble or right.trouble,
+    )
 
 
 def sweep(conn: apsw.Connection, *, now: int, close_open: bool, session: str | None) -> int:

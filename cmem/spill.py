@@ -24,18 +24,26 @@ _STALE_S = 3_600
 def write(home: str, *, host: str, event: str, captured_at: int, payload: bytes) -> None:
     """One event as a file, or OSError with nothing left behind."""
     folder = paths.spill_dir(home)
+    _make(folder)
+    _write(folder, f"{MAGIC} {host} {event} {captured_at}\n".encode() + payload, captured_at)
+
+
+def _make(folder: str) -> None:
     try:
         os.mkdir(folder, 0o700)
     except FileExistsError:
         if os.path.islink(folder):
             raise
+
+
+def _write(folder: str, data: bytes, captured_at: int) -> None:
     name = f"{captured_at:015d}-{time.time_ns() % 10**9:09d}-{os.getpid()}"
     temporary = f"{folder}/{name}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(temporary, flags, 0o600)
     try:
         try:
-            _write_all(fd, f"{MAGIC} {host} {event} {captured_at}\n".encode() + payload)
+            _write_all(fd, data)
         finally:
             os.close(fd)
         os.rename(temporary, f"{folder}/{name}.event")
@@ -108,11 +116,18 @@ def _entry(path: str) -> "Entry | None":
     )
 
 
+def keep_bad(home: str, entry: "Entry") -> None:
+    """Keep an entry that could not be taken in where a person can look at it; it counts as
+    dropped until then."""
+    folder = paths.spill_dir(home)
+    _make(folder)
+    _make(f"{folder}/bad")
+    head = f"{MAGIC} {entry.host} {entry.event} {entry.captured_at}\n".encode()
+    _write(f"{folder}/bad", head + entry.payload, entry.captured_at)
+
+
 def _set_aside(folder: str, name: str) -> None:
-    try:
-        os.mkdir(f"{folder}/bad", 0o700)
-    except FileExistsError:
-        pass
+    _make(f"{folder}/bad")
     os.rename(f"{folder}/{name}", f"{folder}/bad/{name}")
 
 

@@ -51,6 +51,10 @@ _BATCH = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_commo
     commit_sha, project_env, payload FROM spool WHERE id > ? ORDER BY id LIMIT ?"""
 
 
+class NewerSpoolError(apsw.Error):
+    """The file was made by a later cmem; a hook spills, the drain says so."""
+
+
 def fields(text: str, json_paths: "Sequence[str]") -> "tuple[str, ...] | None":
     """The values at the paths as text, "" where there is none; None when SQLite does not take
     the text for a JSON object or a value of it cannot be read."""
@@ -122,7 +126,9 @@ def _open(home: str, wait_ms: int) -> apsw.Connection:
         if version == 0:
             _create(conn)
         elif version != VERSION:
-            raise apsw.NotADBError(f"spool.db is of version {version}, not {VERSION}")  # noqa: TRY301
+            raise NewerSpoolError(  # noqa: TRY301
+                f"spool.db is of a newer version: {version}, this cmem knows {VERSION}"
+            )
         # A killed process loses nothing at this level; only a power cut can, and never tears.
         _set(conn, "synchronous", "NORMAL", 1)
         # Deleted events are overwritten, or forgetting would leave them in free pages.
@@ -190,6 +196,11 @@ def open_drain(home: str) -> apsw.Connection | None:
     """A connection to empty the spool with; None when there is none yet."""
     if not os.path.exists(paths.spool_db(home)):
         return None
+    return _open(home, DRAIN_WAIT_MS)
+
+
+def create(home: str) -> apsw.Connection:
+    """A new and empty spool, open."""
     return _open(home, DRAIN_WAIT_MS)
 
 

@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config", "fsutil", "here", "hooklog", "hosts.wire", "lock", "paths", "privacy", "project")
     + ("repo",),
     ("settings",),
-    ("eid", "hosts", "intake", "observer", "spill", "spool", "store"),
+    ("eid", "hosts", "intake", "observer", "spill", "spool", "spool_repair", "store"),
     (
         "bundle",
         "compress",
@@ -40,7 +40,7 @@ STRANGERS = ("hosts", "observer", "spool", "store")
 OWNERS: dict[str, tuple[str, ...]] = {
     "anthropic": ("observer.providers.anthropic",),
     # The hook catches the driver's own error: an event that does not go in becomes a file.
-    "apsw": ("hook", "spool", "store"),
+    "apsw": ("hook", "spool", "spool_repair", "store"),
     "platformdirs": ("paths",),
     "rich": ("cli",),
     "typer": ("cli",),

@@ -15,6 +15,7 @@ from support import SESSIONS, payload_bytes, session
 
 from cmem import ingest, spill, spool
 from cmem.ingest import Ingested
+from cmem.model import ToolUsed
 from cmem.store import connection, units
 
 GOLDEN = Path(__file__).resolve().parent / "golden" / "ingest"
@@ -567,3 +568,25 @@ def test_a_failed_batch_leaves_mailbox_and_store_as_they_were(
     assert spool.counts(str(home)) == (2, 0, 0)
     monkeypatch.delenv("CMEM_FAILPOINT")
     assert host.turns() == ['1 user open ["one" t1] 0']
+
+
+def test_an_entry_that_cannot_be_stored_holds_nothing_up(
+    home: Path, conn: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No such entry is known; should there be one, it is set aside and counted, alone."""
+    events = session("session-fix-subtract.jsonl")
+    for event, at, payload in events:
+        put(home, event, payload, at)
+    real = ingest.take
+
+    def take(store: Any, event: Any, where: Any, *, now: int) -> bool:
+        if isinstance(event, ToolUsed) and event.tool_name == "Write":
+            raise ValueError
+        return real(store, event, where, now=now)
+
+    monkeypatch.setattr(ingest, "take", take)
+    taken = ingest.ingest(str(home), conn, now=NOW)
+    assert taken == ingest.Ingested(len(events), 0, 1)
+    assert spool.counts(str(home)) == (0, 0, 1)
+    (bad,) = (home / "spill" / "bad").iterdir()
+    assert b'"tool_name": "Write"' in bad.read_bytes().replace(b'":"', b'": "')

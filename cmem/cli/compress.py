@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmem import compress as core
 from cmem import estimate, settings
-from cmem.cli import output, place
+from cmem.cli import boundary, output, place
 from cmem.errors import CmemError, UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def run(values: Mapping[str, Any]) -> int:
         return 0
     with _progress(home, chosen, options, quiet=bool(values["json"])) as progress:
         report = core.compress(home, chosen, options, progress=progress)
+    for warning in report.warnings:
+        boundary.complain(warning)
     if values["json"]:
         output.write_json(report._asdict())
     else:

@@ -9,7 +9,7 @@ from cmem import lock, paths
 from cmem.errors import BusyError, CmemError
 
 WAIT_MS = 10_000
-FOLDERS = ("backups", "reports", "spill")
+FOLDERS = ("backups", "quarantine", "reports", "spill")
 # With what SQLite, the launcher and a killed write leave beside a file.
 PREFIXES = ("config.toml", "hook.", "install.", "memory.db", "spool.db")
 FILES = ("compress.lock", "dropped")

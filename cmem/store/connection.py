@@ -17,6 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+# What the place of the file is to blame for, and not what is written to it.
+ENVIRONMENT_ERRORS = (
+    apsw.BusyError,
+    apsw.CantOpenError,
+    apsw.CorruptError,
+    apsw.FullError,
+    apsw.InterruptError,
+    apsw.IOError,
+    apsw.LockedError,
+    apsw.NoMemError,
+    apsw.NotADBError,
+    apsw.PermissionsError,
+    apsw.ReadOnlyError,
+    MemoryError,
+    OSError,
+)
 WRITER_WAIT_MS = 5_000
 READER_WAIT_MS = 250
 
