@@ -20,6 +20,7 @@ HOT = (
     *(
         "cmem.context.select",
         "cmem.detach",
+        "cmem.driver",
         "cmem.eid",
         "cmem.errors",
         "cmem.here",
@@ -33,8 +34,8 @@ HOT = (
     *("cmem.privacy.scrub", "cmem.privacy.sources"),
 )
 
-# What apsw imports, and itself: found here, the hook searches and lists no directory at all.
-LIBRARIES = ("keyword", "operator", "reprlib", "collections", "collections.abc", "apsw")
+# Extensions: found here, the hook searches and lists no directory at all.
+LIBRARIES = ("apsw", "_blake2")
 
 # Runs in the launcher with ``table`` set: name → (file, is a package, mtime, size, code).
 _FINDER = """

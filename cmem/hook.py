@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from cmem import intake, paths
+from cmem import driver, intake, paths
 from cmem.hosts.wire import HOSTS
 
 TYPE_CHECKING = False
@@ -82,6 +82,7 @@ def _run(argv: list[str]) -> None:
     except OSError as error:
         _lose(error, size)
         return
+    driver.load()
     _keep(raw, size=size, wire=wire)
 
 

@@ -17,7 +17,18 @@ if TYPE_CHECKING:
 # Lowest first. A module may import its own layer and those below; the longest name counts.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "failpoint", "lenient", "model", "shrink", "taint", "tokens", "turn_rules"),
-    ("config", "fsutil", "here", "hooklog", "hosts.wire", "lock", "paths", "privacy", "project")
+    (
+        "config",
+        "driver",
+        "fsutil",
+        "here",
+        "hooklog",
+        "hosts.wire",
+        "lock",
+        "paths",
+        "privacy",
+        "project",
+    )
     + ("repo",),
     ("settings",),
     ("eid", "hosts", "intake", "observer", "spill", "spool", "spool_repair", "store"),
@@ -26,6 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "compress",
         "context",
         "detach",
+        "driver",
         "estimate",
         "forget",
         "hook",
@@ -40,7 +52,7 @@ STRANGERS = ("hosts", "observer", "spool", "store")
 OWNERS: dict[str, tuple[str, ...]] = {
     "anthropic": ("observer.providers.anthropic",),
     # The hook catches the driver's own error: an event that does not go in becomes a file.
-    "apsw": ("hook", "spool", "spool_repair", "store"),
+    "apsw": ("driver", "hook", "spool", "spool_repair", "store"),
     "platformdirs": ("paths",),
     "rich": ("cli",),
     "typer": ("cli",),
@@ -59,11 +71,22 @@ HOT = (
         "errors",
         "here",
     ),
-    *("hook", "hooklog", "hosts", "hosts.wire", "intake", "launcher", "lock", "paths", "privacy"),
+    *(
+        "driver",
+        "hook",
+        "hooklog",
+        "hosts",
+        "hosts.wire",
+        "intake",
+        "launcher",
+        "lock",
+        "paths",
+        "privacy",
+    ),
     *("privacy.gates", "project", "repo", "spill", "spool", "store", "store.connection"),
     *("store.projects", "store.recent", "store.rows", "tokens"),
 )
-HOT_IMPORTS = frozenset(("__future__", "apsw", "os", "sys", "time"))
+HOT_IMPORTS = frozenset(("__future__", "_codecs", "apsw", "os", "sys", "time"))
 HOST_FIELDS = frozenset(
     ("agent_transcript_path", "hook_event_name", "is_interrupt", "last_assistant_message")
     + ("stop_hook_active", "transcript_path")

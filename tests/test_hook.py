@@ -19,12 +19,11 @@ from cmem.model import Repo
 # Everything the hook loads beyond a bare `python -I -S`. Start-up is the product: json costs 8 ms,
 # re 6, typing 10, dataclasses 17. A new name here has to be worth what it costs every tool call.
 LOADED = [
-    "_collections",
     "_collections_abc",
-    "_operator",
     "_stat",
     "apsw",
     "cmem",
+    "cmem.driver",
     "cmem.eid",
     "cmem.hook",
     "cmem.hosts",
@@ -35,16 +34,10 @@ LOADED = [
     "cmem.privacy.gates",
     "cmem.repo",
     "cmem.spool",
-    "collections",
-    "collections.abc",
     "genericpath",
-    "itertools",
-    "keyword",
-    "operator",
     "os",
     "os.path",
     "posixpath",
-    "reprlib",
     "stat",
 ]
 

@@ -63,6 +63,8 @@ def _flat(text: str) -> str:
     """One line of visible characters. Nearly all text passes without the sanitiser, whose
     import would cost the hook more than the rest of this module's work."""
     flat = " ".join(text.split())
+    if flat.isascii() and flat.isprintable():
+        return flat
     bare = flat
     for joiner in _JOINERS:
         bare = bare.replace(joiner, "")

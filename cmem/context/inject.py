@@ -34,7 +34,7 @@ def session_start(
         return b""
     identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
     name, text, trouble = identity[2], "", ""
-    conn = connection.open_reader(home)
+    conn = connection.open_reader(home, index=False)
     if conn is not None:
         try:
             own = session if source == "compact" else ""

@@ -6,6 +6,8 @@ tells its script, so one pass of ``translate`` counts them all; the few blocks t
 kinds of characters, and pairs, take the careful way.
 """
 
+from _codecs import utf_16_le_encode
+
 from cmem import tokens
 
 _CJK = bytes((0x11, *range(0x2F, 0xA0), *range(0xAC, 0xD8), 0xF9, 0xFA))
@@ -16,7 +18,8 @@ def count(text: str) -> int:
     """What ``tokens.count`` says of the text."""
     if text.isascii():
         return (len(text) + 3) // 4
-    high = text.encode("utf-16-le", "surrogatepass")[1::2]
+    # The codec by its function: asking for it by name imports ``encodings.utf_16_le``.
+    high = utf_16_le_encode(text, "surrogatepass")[0][1::2]
     if len(high.translate(None, _MIXED)) != len(high):
         return tokens.count(text)
     cjk = len(high) - len(high.translate(None, _CJK))

@@ -35,11 +35,17 @@ def title_line(row: "Observation") -> str:
 def detail_lines(row: "Observation", details: "Details") -> list[str]:
     """What an observation says: its facts, or its narrative where it has none."""
     narrative, facts = details
-    shown = [line(fact, FACT_CAP) for fact in facts]
-    lines = ["  · " + fact for fact in shown if fact][:MAX_FACTS]
-    told = line(narrative, NARRATIVE_CAP)
-    if told and (not lines or row[3] or row[2] == "decision"):
-        lines.insert(0, "  · " + told)
+    lines: list[str] = []
+    for fact in facts:
+        shown = line(fact, FACT_CAP)
+        if shown:
+            lines.append("  · " + shown)
+        if len(lines) == MAX_FACTS:
+            break
+    if not lines or row[3] or row[2] == "decision":
+        told = line(narrative, NARRATIVE_CAP)
+        if told:
+            lines.insert(0, "  · " + told)
     return lines
 
 

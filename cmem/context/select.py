@@ -5,6 +5,8 @@ does not move with the clock. A score falls by half each week and is weighed by 
 shared files and agent. Titles come before details: an id is enough to ask for the rest.
 """
 
+from _codecs import utf_16_le_encode
+
 from cmem.context import price, render
 
 TYPE_CHECKING = False
@@ -107,7 +109,7 @@ class Purse:
 
 def utf16(text: str) -> int:
     """Length in the units a host counts."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "replace")) // 2
+    return len(text) if text.isascii() else len(utf_16_le_encode(text, "replace")[0]) // 2
 
 
 def choose_summary(rows: "Sequence[Summary]", purse: Purse) -> tuple["Summary | None", list[str]]:

@@ -76,15 +76,16 @@ def open_writer(home: str, *, now: int) -> apsw.Connection:
     return conn
 
 
-def open_reader(home: str) -> apsw.Connection | None:
-    """Open memory.db read-only; None when there is no store yet.
+def open_reader(home: str, *, index: bool = True) -> apsw.Connection | None:
+    """Open memory.db read-only; None when there is no store yet. Without ``index`` the
+    functions behind the full-text index are not loaded: a session start needs none.
 
     A file of a newer cmem is readable too. Raises ConfigError when it is no database."""
     path = paths.memory_db(home)
     if not os.path.exists(path):
         return None
     try:
-        conn = _open_where_possible(path)
+        conn = _open_where_possible(path, index)
     except apsw.NotADBError as error:
         raise _no_database(path) from error
     except UnicodeEncodeError as error:
@@ -222,32 +223,33 @@ def _set(conn: apsw.Connection, pragmas: "tuple[tuple[str, int | str], ...]") ->
 # --- readers -----------------------------------------------------------------------------
 
 
-def _open_where_possible(path: str) -> apsw.Connection:
+def _open_where_possible(path: str, index: bool) -> apsw.Connection:
     """Open read-only, in a read-only directory too.
 
     SQLite needs -wal and -shm beside the file. Where it may not make them, the file alone is
     the whole truth if there is no log; with a log but no index only a copy can be read."""
     try:
-        return _connect_reader(path, apsw.SQLITE_OPEN_READONLY)
+        return _connect_reader(path, apsw.SQLITE_OPEN_READONLY, index)
     except (apsw.ReadOnlyError, apsw.CantOpenError):
         if os.access(os.path.dirname(path), os.W_OK):
             raise
     if _is_empty(path + "-wal"):
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        return _connect_reader(f"file:{_escape(path)}?immutable=1", flags)
-    return _copy_and_connect(path)
+        return _connect_reader(f"file:{_escape(path)}?immutable=1", flags, index)
+    return _copy_and_connect(path, index)
 
 
-def _connect_reader(name: str, flags: int) -> apsw.Connection:
-    from cmem.store import functions
-
+def _connect_reader(name: str, flags: int, index: bool) -> apsw.Connection:
     conn = apsw.Connection(name, flags=flags)
     try:
         conn.set_busy_handler(busy_handler(READER_WAIT_MS))
         # The last one out would otherwise try to write the log back.
         conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         _set(conn, COMMON_PRAGMAS)
-        functions.register(conn)
+        if index:
+            from cmem.store import functions
+
+            functions.register(conn)
         _has_tables(conn)  # the first read is what fails in a read-only directory
     except BaseException:
         conn.close()
@@ -259,7 +261,7 @@ def _has_tables(conn: apsw.Connection) -> bool:
     return conn.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
 
 
-def _copy_and_connect(path: str) -> apsw.Connection:
+def _copy_and_connect(path: str, index: bool) -> apsw.Connection:
     """Read a private copy of file and log; its names are gone as soon as it is open."""
     import shutil
     import tempfile
@@ -269,7 +271,7 @@ def _copy_and_connect(path: str) -> apsw.Connection:
         copy = os.path.join(folder, "memory.db")
         for suffix in ("", "-wal"):
             shutil.copyfile(path + suffix, copy + suffix)
-        return _connect_reader(copy, apsw.SQLITE_OPEN_READWRITE)
+        return _connect_reader(copy, apsw.SQLITE_OPEN_READWRITE, index)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
