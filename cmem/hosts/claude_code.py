@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
+
 from cmem import lenient
 from cmem.eid import safe_id
 from cmem.hosts import values
@@ -60,10 +62,15 @@ def decode(entry: Entry) -> Event:
 
 
 def _parse(payload: bytes) -> dict[str, Any] | None:
+    document = payload.removeprefix(b"\xef\xbb\xbf")
     try:
-        value = lenient.loads(payload.removeprefix(b"\xef\xbb\xbf"))
-    except ValueError:
-        return None
+        value = orjson.loads(document)
+    except orjson.JSONDecodeError:
+        # It is right about all that is strict JSON; hosts send more than that.
+        try:
+            value = lenient.loads(document)
+        except ValueError:
+            return None
     return value if isinstance(value, dict) else None
 
 
