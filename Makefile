@@ -38,7 +38,7 @@ test-slow: $(READY) ## run the tests that take longer
 	@$(call scratch,$(PY) -m pytest -q -n 2 -m slow)
 
 kill: $(READY) ## kill hooks and runs at random, many times, and look for lost events
-	@$(call scratch,CMEM_TEST_KILLS=500 $(PY) -m pytest -q tests/faults)
+	@$(call scratch,CMEM_KILLS=500 CMEM_KILL_POINTS=20 CMEM_TEST_KILLS=300 $(PY) -m pytest -q tests/faults)
 
 lint: $(READY) ## check style, types, layers and generated pages
 	@$(PY) -m ruff check .
