@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cmem.observer.providers import Provider
 
 NO_USAGE = Usage(0, 0, 0, 0, 0.0)
-FIRST_PAUSE_MS = 5_000
+FIRST_PAUSE_MS = 10_000
 LONGEST_PAUSE_MS = 3_600_000
 
 
@@ -176,7 +176,7 @@ def next_step(current: pause.Pause | None, fingerprint: str) -> int:
 
 
 def pause_ms(step: int, retry_after_s: float | None) -> int:
-    """How long to leave a provider alone: 5 s doubled each time, one hour at most; what the
+    """How long to leave a provider alone: 10 s doubled each time, one hour at most; what the
     provider itself asks for wins, within the same hour."""
     if retry_after_s is not None and retry_after_s > 0:
         return min(int(retry_after_s * 1000), LONGEST_PAUSE_MS)

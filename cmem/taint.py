@@ -19,8 +19,11 @@ _AGENT_TOOLS = frozenset({
     "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
 })  # fmt: skip
 _USER_TOOLS = frozenset({"AskUserQuestion"})
-_WEB_TOOLS = frozenset({"WebFetch", "WebSearch", "web_search", "web_fetch"})
-_PATH_KEYS = ("file_path", "notebook_path", "path")
+_WEB_TOOLS = frozenset({
+    "WebFetch", "WebSearch", "web_search", "web_fetch", "google_web_search", "webfetch",
+    "websearch", "codesearch",
+})  # fmt: skip
+_PATH_KEYS = ("file_path", "notebook_path", "path", "filePath", "absolute_path", "dir_path")
 _VENDORED = re.compile(
     r"(?:^|[/\s'\x22=])(?:node_modules|vendor|site-packages|dist-packages)(?:/|$)"
 )
@@ -35,7 +38,7 @@ _FETCHES = re.compile(
       |(?:pip|pip3|pipx|npm|pnpm|yarn|bun|cargo|gem|go|brew|apt|apt-get|poetry|composer
          |uv(?:\s+pip)?|python3?\s+-m\s+pip)
        \s+(?:install|i|ci|add|get|update|upgrade|download|sync|view|info|show|search)
-      |npx|bunx|uvx)
+      |(?:npx|bunx|pnpm\s+dlx|yarn\s+dlx|npm\s+exec)\s+(?:-y|--yes|-p|--package)\b|uvx)
     (?=[\s;&|)<>'"]|$)""",
     re.VERBOSE,
 )

@@ -77,3 +77,20 @@ def test_hostile_repetition_in_a_command_ends(piece: str) -> None:
     assert taint.of_tool("Bash", {"command": command}, cwd="/p", roots=["/p"]) == "local"
     fetch = {"command": command + "\ncurl x"}
     assert taint.of_tool("Bash", fetch, cwd="/p", roots=["/p"]) == "external"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("npx jest --ci", "local"),
+        ("cd web && npx tsc -p .", "local"),
+        ("npx -y create-app x", "external"),
+        ("bunx --yes tool", "external"),
+        ("uvx ruff check", "external"),
+        ("pnpm dlx -p x y", "external"),
+    ],
+)
+def test_a_tool_of_the_project_is_local_and_one_fetched_for_the_run_is_not(
+    command: str, expected: str
+) -> None:
+    assert taint.of_tool("Bash", {"command": command}, cwd="/p", roots=["/p"]) == expected

@@ -31,7 +31,7 @@ KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()
 PATH_KEYS = ("file_path", "notebook_path", "filePath", "absolute_path", "path")
 PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.M)
 OUTPUT_KEYS = ("error", "stdout", "stderr", "output", "result", "text", "message")
-LAST_KEYS = ("returnDisplay", "llmContent", "content", "file", "metadata")
+LAST_KEYS = ("returnDisplay", "llmContent", "content", "results", "file", "metadata")
 NOISE = re.compile(r"\nShell cwd was reset to .*|</?untrusted_context>|Process Group PGID: \d+")
 
 

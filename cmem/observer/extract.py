@@ -12,16 +12,25 @@ from cmem.model import Evidence, ObservationDraft, Observed, Reply, SummaryUnit,
 from cmem.observer import extract_words as words
 from cmem.observer import text
 from cmem.observer.errors import NO_USAGE
-from cmem.observer.evidence import agent_of, files, newest, read_call
-from cmem.observer.extract_commands import IMPORTANT, Command, command_fact, run_words
-from cmem.observer.extract_edits import is_docs, is_manifest
-from cmem.observer.extract_story import done, message_facts, result, title_of
+from cmem.observer.evidence import read_call
+from cmem.observer.extract_beside import (
+    apart_as_dependencies,
+    decisions,
+    dependencies,
+    failures,
+    main_commands,
+)
+from cmem.observer.extract_commands import IMPORTANT, JUDGES, Command, command_fact
+from cmem.observer.extract_draft import draft
+from cmem.observer.extract_edits import facts_of, is_dependency, is_docs, is_manifest
+from cmem.observer.extract_story import Told, message_facts, narrative, title_of
 from cmem.observer.extract_summary import summary_reply
-from cmem.observer.extract_view import View, offered, view
+from cmem.observer.extract_view import View, view
 
-VERSION = "extract/1"
+VERSION = "extract/2"
 SUBSTANCE = 200.0
 MAX_FACTS = 16
+ACTS = {"install", "deploy", "operate"}
 CONCEPTS = {
     "bugfix": ("problem-solution", "what-changed"),
     "feature": ("what-changed",),
@@ -91,22 +100,34 @@ def apart(unit: TurnUnit) -> tuple[TurnUnit, tuple[Evidence, ...]]:
 def from_outside(unit: TurnUnit, evidence: tuple[Evidence, ...]) -> tuple[ObservationDraft, ...]:
     """One observation of what services, pages and downloads brought into a turn."""
     seen = view(unit._replace(evidence=evidence, prompt="", assistant_message=""))
-    facts = _told(seen)
-    facts += [command_fact(one, "") for one in seen.commands if one.still_failing]
-    facts += [fact for change in seen.changes for fact in change.facts]
+    facts = _told(seen) + [said for said, _source in seen.refused]
+    refused = {source for _said, source in seen.refused}
+    ran = [one for one in seen.commands if one.runs[-1].source not in refused]
+    facts += [command_fact(one, "") for one in ran if _brought(one)]
+    facts += [f"Failing test: {name}" for one in seen.commands for name in one.runs[0].tests]
+    facts += facts_of(seen.changes, 8)
+    facts = text.unique([text.shorten(one, 500) for one in facts])
     if not facts:
         return ()
-    draft = _draft(
+    title = text.title(facts[0])
+    names = ", ".join(dict.fromkeys(one.tool_name for one in evidence))
+    found = draft(
         seen,
         type="discovery",
-        title=text.title(facts[0]),
-        subtitle="",
-        narrative=f"From outside, by {', '.join(dict.fromkeys(one.tool_name for one in evidence))}.",
-        facts=tuple(text.unique(facts)[:MAX_FACTS]),
+        title=title,
+        narrative=f"From outside, by {names}.",
+        facts=tuple(one for one in facts if not text.retells(one, title))[:MAX_FACTS],
         concepts=("how-it-works",),
         sources=tuple(one.id for one in evidence),
     )
-    return (draft,)
+    return (found,)
+
+
+def _brought(command: Command) -> bool:
+    """Did a command that fetches something say more than that it ran?"""
+    weighty = command.category in IMPORTANT - {"install"}
+    weighty = weighty and any(run.result or run.cause for run in command.runs)
+    return weighty or command.still_failing
 
 
 def _reply_of(unit: TurnUnit) -> Reply:
@@ -114,7 +135,7 @@ def _reply_of(unit: TurnUnit) -> Reply:
     drafts: list[ObservationDraft] = []
     if substantial(seen):
         main = outcome(seen)
-        drafts = [main, *failures(seen), *dependencies(seen, main)]
+        drafts = [main, *dependencies(seen, main), *failures(seen, main)]
     drafts += decisions(seen, drafts[0].title if drafts else "")
     if drafts:
         return Reply(tuple(drafts), None, None, ())
@@ -149,17 +170,16 @@ def type_of(seen: View) -> str:
         if words.SECURITY.search(said):
             return "security_note"
         done_something = seen.commits or any(
-            one.category in ("install", "deploy") and not one.still_failing for one in seen.commands
+            one.category in ACTS and not one.still_failing for one in seen.commands
         )
         return "change" if done_something else "discovery"
-    if any(one.recovered and one.category in IMPORTANT for one in seen.commands):
-        return "bugfix"
     if all(is_docs(path) for path in seen.modified):
         return "change"
-    for source in (" ".join(seen.asked[:4]), " ".join(seen.said[:2])):
-        found = _first_verb(source)
-        if found:
-            return found
+    found = _first_verb(" ".join(seen.asked[:4])) or _first_verb(" ".join(seen.said[:2]))
+    if found:
+        return found
+    if any(one.recovered and one.category in JUDGES for one in seen.commands):
+        return "bugfix"
     created = [one.path for one in seen.changes if one.verb == "created"]
     code = [path for path in created if not is_manifest(path) and not is_docs(path)]
     return "feature" if code else "change"
@@ -177,37 +197,43 @@ def _first_verb(source: str) -> str:
 def outcome(seen: View) -> ObservationDraft:
     kind = type_of(seen)
     title, used = title_of(seen, avoid=words.decisions(list(seen.asked)))
-    facts = outcome_facts(seen, used)
-    sources = sources_of(seen)
+    facts = outcome_facts(seen, Told(title, used))
     concepts = list(CONCEPTS[kind])
-    if kind != "bugfix" and any(one.still_failing for one in _main_commands(seen)):
+    if kind != "bugfix" and any(one.still_failing for one in main_commands(seen)):
         concepts.append("gotcha")
     if any(words.CAUSE.search(one) for one in seen.said):
         concepts.append("why-it-exists")
     asked = [one for one in seen.asked if text.informative(one) and one != used]
-    return _draft(
+    plain = [one for one in asked if not one.endswith((":", "："))]
+    subtitle = text.shorten((plain or asked)[0], 150) if asked else ""
+    return draft(
         seen,
         type=kind,
         title=title,
-        subtitle=text.shorten(asked[0], 150) if asked else "",
-        narrative=narrative(seen),
+        subtitle=subtitle,
+        narrative=narrative(seen, (title, subtitle, *facts, *_told_beside(seen))),
         facts=facts,
         concepts=tuple(dict.fromkeys(concepts))[:3],
-        sources=sources,
+        sources=sources_of(seen),
     )
 
 
-def outcome_facts(seen: View, used: str) -> tuple[str, ...]:
+def _told_beside(seen: View) -> list[str]:
+    """The commands that observations beside the outcome tell of."""
+    refused = [said for said, _source in seen.refused]
+    beside = apart_as_dependencies(seen)
+    return refused + [one.shown for one in seen.commands if beside and one.category == "install"]
+
+
+def outcome_facts(seen: View, told: Told) -> tuple[str, ...]:
+    """What the tools show, then what the answer adds; of too much the tools' part gives way."""
     edited = ", ".join(seen.modified[:3])
-    facts = [fact for change in seen.changes for fact in change.facts][:8]
-    facts += [
-        command_fact(one, edited)
-        for one in seen.commands
-        if one.category in IMPORTANT - {"commit"} or (one.category == "other" and one.still_failing)
-    ][:5]
+    beside = apart_as_dependencies(seen)
+    facts = facts_of([one for one in seen.changes if not (beside and is_dependency(one))], 8)
+    facts += [command_fact(one, edited) for one in _telling_commands(seen, beside=beside)][:6]
     facts += [
         f"Failing test: {name}"
-        for one in _main_commands(seen)
+        for one in main_commands(seen)
         for name in (one.runs[-1].tests if one.still_failing else one.runs[0].tests)
     ][:3]
     facts += [
@@ -215,9 +241,36 @@ def outcome_facts(seen: View, used: str) -> tuple[str, ...]:
     ]
     facts += [fact for fact, _source in seen.chosen]
     facts += _told(seen)
-    facts += message_facts(seen, used)
-    kept = [text.shorten(text.MARKER.sub("[private]", one), 500) for one in text.unique(facts)]
-    return tuple(kept[:MAX_FACTS])
+    said = [one for one in message_facts(seen, told) if not text.retells(one, told.title)]
+    kept = [_clean(one) for one in text.unique(facts)]
+    kept = [one for one in kept if not text.retells(one, told.title)]
+    return tuple(text.unique([*kept[: MAX_FACTS - len(said)], *map(_clean, said)]))
+
+
+def _clean(fact: str) -> str:
+    return text.shorten(text.MARKER.sub("[private]", fact), 500)
+
+
+def _telling_commands(seen: View, *, beside: bool) -> list[Command]:
+    """The commands that count, those that failed, and those whose output was short enough to
+    be its own result."""
+    refused = {source for _said, source in seen.refused}
+    return [
+        one
+        for one in seen.commands
+        if one.runs[-1].source not in refused and _tells(one, beside=beside)
+    ]
+
+
+def _tells(one: Command, *, beside: bool) -> bool:
+    if one.category == "commit":
+        return any(not run.ok for run in one.runs)
+    if one.category == "install" and beside:
+        return one.still_failing
+    if one.category == "look":
+        return False
+    result = one.category == "other" and bool(one.runs[-1].result)
+    return one.category in IMPORTANT or one.still_failing or result
 
 
 def _told(seen: View) -> list[str]:
@@ -226,17 +279,6 @@ def _told(seen: View) -> list[str]:
     lists = [fact for fact in facts if fact.startswith("Open: ")]
     kept = [fact for fact in facts if not fact.startswith("Open:")]
     return kept[:6] + (lists[-1:] if facts and facts[-1] != "Open: " else [])
-
-
-def narrative(seen: View) -> str:
-    """Asked, done, result: the turn in its own words."""
-    asked = text.clip(text.join(seen.asked), 600)
-    parts = [("Asked", asked), ("Done", done(seen)), ("Result", result(seen))]
-    return "\n".join(f"{label}: {said}" for label, said in parts if said)[:4000]
-
-
-def _main_commands(seen: View) -> list[Command]:
-    return [one for one in seen.commands if one.category in IMPORTANT and not one.runs[-1].agent]
 
 
 def sources_of(seen: View) -> tuple[int, ...] | None:
@@ -248,124 +290,3 @@ def sources_of(seen: View) -> tuple[int, ...] | None:
         if call.kind != "meta" and (call.evidence.id not in idle or not seen.acted)
     ]
     return tuple(kept) if len(kept) < len(seen.calls) else None
-
-
-# --- what stands beside the outcome --------------------------------------------------
-
-
-def failures(seen: View) -> list[ObservationDraft]:
-    """What was left failing in a turn that changed something."""
-    if not seen.changes:
-        return []
-    passed = {one.category for one in seen.commands if not one.still_failing}
-    drafts = []
-    for one in _main_commands(seen):
-        last = one.runs[-1]
-        if not one.still_failing or one.category in passed:
-            continue
-        edited = ", ".join(seen.modified[:3])
-        drafts.append(
-            _draft(
-                seen,
-                type="discovery",
-                title=text.title(f"`{text.shorten(one.shown, 50)}` still fails: {last.cause}"),
-                subtitle="",
-                narrative=f"At the end of the turn `{one.shown}` {run_words(last)}.",
-                facts=(command_fact(one, edited), *(f"Failing test: {t}" for t in last.tests)),
-                concepts=("gotcha",),
-                sources=tuple(run.source for run in one.runs),
-            )
-        )
-    return drafts[:2]
-
-
-def dependencies(seen: View, main: ObservationDraft) -> list[ObservationDraft]:
-    """What was installed or configured beside other edits; alone it is the outcome itself."""
-    installs = [one for one in seen.commands if one.category == "install" and not one.still_failing]
-    manifests = [one for one in seen.changes if is_manifest(one.path)]
-    others = [one for one in seen.changes if not is_manifest(one.path)]
-    if not others or not (installs or manifests):
-        return []
-    facts = [f"Ran `{one.shown}`" for one in installs]
-    facts += [fact for change in manifests for fact in change.facts]
-    paths = list(dict.fromkeys(one.path for one in manifests))
-    first = (
-        f"Ran `{installs[0].shown}`" if installs else f"Configuration changed: {', '.join(paths)}"
-    )
-    sources = [run.source for one in installs for run in one.runs] + [c.source for c in manifests]
-    return [
-        _draft(
-            seen,
-            type="change",
-            title=text.title(first),
-            subtitle=text.shorten(main.title, 150),
-            narrative=f"{'. '.join(facts)[:1500]}\nBeside: {main.title}",
-            facts=tuple(text.unique(facts)[:8]),
-            concepts=("what-changed",),
-            sources=tuple(dict.fromkeys(sources)),
-        )
-    ]
-
-
-def decisions(seen: View, main_title: str) -> list[ObservationDraft]:
-    """What the user chose, ruled or refused, in the user's own words."""
-    said = [one for one in words.decisions(list(seen.asked)) if not text.is_marked(one)]
-    said = [one for one in said if len(one) <= 600][:5]
-    facts = [fact for fact, _source in seen.chosen] + [text.shorten(one, 400) for one in said]
-    options = [line for call in seen.calls if seen.chosen for line in offered(call)]
-    if not facts:
-        return []
-    contrast = any(words.CONTRAST.search(one) for one in facts)
-    why = any(words.CAUSE.search(one) for one in said)
-    told = [f"The user answered: {fact}." for fact, _source in seen.chosen]
-    told += [f"The user said: “{one}”" for one in said]
-    if main_title:
-        told.append(f"In the same turn: {main_title}.")
-    return [
-        _draft(
-            seen,
-            type="decision",
-            title=text.title(facts[0]),
-            subtitle="",
-            narrative="\n".join(told),
-            facts=tuple(text.unique([*facts, *options])),
-            concepts=(
-                "trade-off" if contrast or options else "pattern",
-                *(["why-it-exists"] if why else []),
-            ),
-            sources=tuple(source for _fact, source in seen.chosen),
-        )
-    ]
-
-
-def _draft(
-    seen: View,
-    *,
-    type: str,  # noqa: A002 - the field's name
-    title: str,
-    subtitle: str,
-    narrative: str,
-    facts: tuple[str, ...],
-    concepts: tuple[str, ...],
-    sources: tuple[int, ...] | None,
-) -> ObservationDraft:
-    """A draft with what follows from its sources: files, time, agent."""
-    calls = [one for one in seen.calls if sources is None or one.evidence.id in sources]
-    read, modified = files(calls, seen.unit.project_root)
-    if type == "decision":
-        read, modified = (), ()
-    agent_id, agent_type = agent_of(seen.unit, sources)
-    return ObservationDraft(
-        type=type,
-        title=title,
-        subtitle=subtitle,
-        narrative=narrative,
-        facts=facts,
-        concepts=concepts,
-        files_read=read,
-        files_modified=modified,
-        sources=sources,
-        at=newest(seen.unit, sources),
-        agent_id=agent_id,
-        agent_type=agent_type,
-    )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from cmem.observer.evidence import Call, text_given
+from cmem.observer.extract_output import EXIT, cause_of, ends, is_broken, result_of, tests_of
 from cmem.observer.text import one_line, shorten
 
 CATEGORIES = (
@@ -15,7 +16,8 @@ CATEGORIES = (
         "test",
         r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|doctest|"
         r"playwright|cypress)\b|\b(?:npm|pnpm|yarn|bun|deno|cargo|go|mix|dotnet|swift|mvn|"
-        r"gradle|gradlew|make|just|rake|zig|flutter|bazel)\b[^|;&\n]*\btest",
+        r"gradle|gradlew|make|just|rake|zig|flutter|bazel)\b[^|;&\n]*\btest|"
+        r"\b(?:mvn|gradlew?)\b[^|;&\n]*\b(?:verify|check)\b",
     ),
     (
         "lint",
@@ -31,8 +33,10 @@ CATEGORIES = (
     (
         "deploy",
         r"\b(?:git\s+push|git\s+tag|docker\s+push|kubectl\s+apply|helm\s+(?:install|upgrade)|"
-        r"terraform\s+apply|twine\s+upload|npm\s+publish|cargo\s+publish|gh\s+(?:pr|release)|"
-        r"fly\s+deploy|vercel|alembic\s+upgrade|migrate)\b",
+        r"terraform\s+apply|twine\s+upload|npm\s+publish|cargo\s+publish|"
+        r"gh\s+(?:pr|release)\s+(?:create|merge|close|edit|comment|upload)|fly\s+deploy|vercel|"
+        r"alembic\s+(?:up|down)grade|migrate|kubectl\s[^|;&\n]{0,80}?\b(?:delete|scale|rollout|set|"
+        r"patch|create|edit)|docker(?:-compose|\s+compose)\s+(?:up|down|restart))\b",
     ),
     (
         "build",
@@ -41,59 +45,49 @@ CATEGORIES = (
         r"(?:build|compile|package)\b",
     ),
     (
+        "operate",
+        r"\bgit\s+(?:merge|rebase|cherry-pick|revert|reset|stash|checkout\s+-b|switch\s+-c)\b|"
+        r"^\s*(?:rm|mv|chmod|chown|ln)\s|\bsystemctl\s+(?:re)?(?:start|stop|enable|disable|load)\b|"
+        r"\bterraform\s+(?:destroy|import|state)\b|\b(?:psql|mysql|sqlite3|mariadb)\b[^|]{0,200}?"
+        r"\b(?:create|alter|drop|insert|update|delete|truncate)\b",
+    ),
+    (
         "look",
-        r"^\s*(?:(?:cd|export)\s[^&;]*(?:&&|;)\s*)?(?:ls|cat|head|tail|grep|rg|find|fd|wc|pwd|"
+        r"^\s*(?:cd|export|source|ls|cat|head|tail|grep|rg|find|fd|wc|pwd|"
         r"echo|which|type|file|stat|tree|less|sed\s+-n|awk|du|df|ps|env|date|sleep|"
-        r"git\s+(?:status|diff|log|show|branch|blame|remote|rev-parse|ls-files))\b",
+        r"git\s+(?:status|diff|log|show|branch|blame|remote|rev-parse|ls-files|fetch)|"
+        r"kubectl\s[^|;&\n]{0,80}?\b(?:get|describe|logs|top)|docker\s+(?:ps|logs|images|inspect)|"
+        r"gh\s+\S+\s+(?:view|list|status|diff|checks)|(?:npm|pip3?)\s+(?:ls|list|show|view|outdated))\b",
     ),
 )
-CATEGORY = tuple((name, re.compile(pattern)) for name, pattern in CATEGORIES)
+CATEGORY = tuple(
+    (name, re.compile(pattern, re.I if name == "operate" else 0)) for name, pattern in CATEGORIES
+)
 JUDGES = {"test", "lint", "build"}
-IMPORTANT = {"test", "lint", "build", "deploy", "install", "commit"}
+IMPORTANT = {"test", "lint", "build", "deploy", "install", "commit", "operate"}
 
-EXIT = re.compile(r"\bexit(?:ed with)?(?: code| status)?:? (\d{1,3})\b", re.I)
-TIMED_OUT = re.compile(r"timed out after [^\s.,]+(?: ?(?:s|ms|seconds|minutes))?", re.I)
-TELLING = (
-    re.compile(
-        r"^[ \t]*(?:E[ \t]+)?(?:[\w.]+\.)?\w*(?:Error|Exception|Panic|Warning)\b[^\n]*:.*$", re.M
-    ),
-    re.compile(r"^[ \t]*(?:error|fatal|panic|npm ERR!|FATAL|ERROR)\b.*$", re.M | re.I),
-    re.compile(r"^.*\berror(?:\[\w+\]| TS\d+)?:.*$", re.M | re.I),
-    re.compile(r"^.*(?:错误|失败|異常|エラー|失敗|오류|실패|Fehler|lỗi|ошибка).*$", re.M | re.I),
-    re.compile(
-        r"^.*\b(?:not found|No such file|denied|refused|cannot|can't|unable)\b.*$", re.M | re.I
-    ),
-    re.compile(r"^[ \t]*(?:FAIL(?:ED)?\b|not ok\b|--- FAIL|✗|✕|×).*$", re.M),
+COMMIT_LINE = re.compile(r"^\[([^\s\]]{1,120})[^\]\n]{0,40}? ([0-9a-f]{7,40})\] (.+)$", re.M)
+BRANCH = re.compile(
+    r"\bgit (?:checkout -b|switch -c) ([^\s;&|]{1,120})|\bgit push (?:-\S{1,20} ){0,3}[\w-]{1,40} "
+    r"([^\s;&|]{1,120})"
 )
-FAILED_TESTS = (
-    re.compile(r"^FAIL: (\S+)", re.M),
-    re.compile(r"^FAILED (\S+::\S+)", re.M),
-    re.compile(r"^[ \t]*--- FAIL: (\S+)", re.M),
-    re.compile(r"^test (\S+) \.\.\. FAILED", re.M),
-    re.compile(r"^[ \t]*(?:●|✕|✗) (.+)$", re.M),
-)
-RESULTS = (
-    re.compile(r"^Ran \d+ tests?\b.*$", re.M),
-    re.compile(
-        r"^=*[ \t]*((?:\d+ (?:passed|failed|errors?|skipped|xfailed|warnings?)[, ]*)+)", re.M
-    ),
-    re.compile(r"^Tests:\s+(.*\d+ total)", re.M),
-    re.compile(r"^test result: .*?\d+ failed", re.M),
-    re.compile(r"^[ \t]*(\d+ passing.*)$", re.M),
-    re.compile(r"^ok\s+\S+\s+[\d.]+s", re.M),
-    re.compile(r"^[ \t]*Tests[ \t]+(\d.*)$", re.M),
-)
-BROKEN = re.compile(
-    r"\b[1-9]\d* (?:failed|failing|errors?)\b|^FAILED\b|^FAIL\b|test result: FAILED", re.M
-)
-COMMIT_LINE = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$", re.M)
 LOG_LINE = re.compile(r"^([0-9a-f]{7,40}) (.+)$", re.M)
 HEREDOC = re.compile(r"<<-?\s*'?\"?(\w+)'?\"?\n(.*?)\n\s*\1\b", re.S)
 MESSAGE = re.compile(r"(?:-\w*m|--message)[ =]?(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|(\S+))", re.S)
-TAIL = re.compile(r"\s+2>&1|\s*\|\s*(?:tail|head|cat|tee)\b[^|;&]*$|\s*\|\|\s*true\s*$")
-RUN_ON = re.compile(r"(.)\1{11,}")
+# What stands around a command for the shell's sake or the reader's.
+TAIL = re.compile(
+    r"\s+(?:2>&1|&?\d?>\s?/dev/null)|\s*\|\s*(?:tail|head|cat|tee|grep -v)\b[^|;&]*$|\s*\|\|\s*true\s*$|"
+    r"\s*(?:;|&&|\|\|)\s*echo\b[^|;&]*$|\s*;\s*$"
+)
+LEAD = re.compile(
+    r"^\s*(?:(?:cd|source|\.|export|set|ulimit|unset|nvm use)\s[^;&|\n]{0,300}(?:&&|;|\n)\s*|"
+    r"(?:sudo|time|nohup|env)\s+(?=[^\s-])|"
+    r"timeout\s+\d\S{0,8}\s+)"
+)
+ASSIGNED = re.compile(r"^(?:[A-Za-z_]\w{0,60}=[^\s;&|'\"]{0,200} +){1,9}")
+SPACES = re.compile(r"(\s)\s+")
 LONG = 4_000
-CD = re.compile(r"^cd \S+ *(?:&&|;) *")
+ROUNDS = 12
 
 
 class Run(NamedTuple):
@@ -125,70 +119,44 @@ class Command(NamedTuple):
         return self.runs[-1].ok and any(not run.ok for run in self.runs)
 
 
+def bare(command: str) -> str:
+    """A command without the steps into its folder and environment, and without plumbing."""
+    text = SPACES.sub(r"\1", HEREDOC.sub("<<…", command[:LONG]))
+    for _ in range(ROUNDS):
+        less = TAIL.sub("", LEAD.sub("", text)).strip()
+        if less in ("", text):
+            break
+        text = less
+    return text
+
+
 def shown(command: str) -> str:
-    """A command for reading: first lines joined, plumbing at its end gone."""
-    text = HEREDOC.sub("<<…", command[:LONG])
-    previous = ""
-    while previous != text:
-        previous = text
-        text = TAIL.sub("", text).strip()
-    return shorten(CD.sub("", text).replace("`", "'"), 160)
+    """A command for reading, on one line."""
+    return shorten(bare(command).replace("`", "'"), 140)
 
 
 def category_of(command: str) -> str:
-    bare = CD.sub("", command[:LONG])
+    text = ASSIGNED.sub("", bare(command))
     for name, pattern in CATEGORY:
-        if pattern.search(bare):
+        if pattern.search(text):
             return name
     return "other"
 
 
-def cause_of(output: str) -> str:
-    """The line of an output that tells best why the command failed, "" if it said nothing."""
-    for pattern in TELLING:
-        found = [one.group().strip() for one in pattern.finditer(output)]
-        if found:
-            return shorten(RUN_ON.sub(r"\1\1\1…", re.sub(r"^E\s+", "", found[-1])), 180)
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    lines = [line for line in lines if not EXIT.fullmatch(line)]
-    return shorten(RUN_ON.sub(r"\1\1\1…", lines[-1]), 180) if lines else ""
-
-
-def result_of(output: str) -> str:
-    """A test runner's count, in its words: ``Ran 2 tests in 0.0s: OK``, ``3 passed, 1 failed``."""
-    for pattern in RESULTS:
-        found = list(pattern.finditer(output))
-        if not found:
-            continue
-        text = found[-1].group((found[-1].re.groups and 1) or 0).strip(" =,")
-        text = re.sub(r"\s+in [\d.]+m?s\b.*|\s+[\d.]+s$", "", text)
-        if text.startswith("Ran "):
-            after = output[found[-1].end() :].strip().splitlines()
-            text += f": {after[0]}" if after else ""
-        return shorten(text, 100)
-    return ""
-
-
-def _ends(output: str) -> str:
-    """Where a long output says what matters: at its start and its end."""
-    return output if len(output) <= 20_000 else f"{output[:4_000]}\n{output[-16_000:]}"
-
-
 def read_run(call: Call, category: str) -> Run:
-    output = _ends(call.output)
-    failed = not call.ok or (category == "test" and BROKEN.search(output) is not None)
+    output = ends(call.output)
+    failed = not call.ok or (category in JUDGES and is_broken(output))
     code = EXIT.search(output[:200])
-    late = TIMED_OUT.search(output)
-    cause = late.group() if late else cause_of(output) if failed else ""
+    cause = cause_of(output) if failed else ""
     if call.evidence.outcome == "interrupted":
         cause = "interrupted by the user"
-    tests = [one for pattern in FAILED_TESTS for one in pattern.findall(output)]
+    told = category == "test" or (category != "look" and not failed)
     return Run(
         ok=not failed,
         exit_code=code[1] if code and failed else "",
         cause=cause,
-        result=result_of(output) if category == "test" else "",
-        tests=tuple(dict.fromkeys(shorten(one, 80) for one in tests[:5])) if failed else (),
+        result=result_of(output, counted=category in JUDGES) if told else "",
+        tests=tests_of(output) if failed else (),
         source=call.evidence.id,
         agent=bool(call.evidence.agent_id),
     )
@@ -201,7 +169,7 @@ def commands(calls: Iterable[Call]) -> tuple[Command, ...]:
         text = text_given(call, "command", "cmd", "script")
         if call.kind != "command" or not text.strip():
             continue
-        key = one_line(TAIL.sub("", text[:LONG])) + text[LONG:]
+        key = one_line(TAIL.sub("", SPACES.sub(r"\1", text[:LONG]))) + text[LONG:]
         category = category_of(text)
         known = found.get(key, Command(shown(text), category, ()))
         found[key] = known._replace(runs=(*known.runs, read_run(call, category)))
@@ -213,28 +181,28 @@ def run_words(run: Run) -> str:
     if run.ok:
         return f"passed ({run.result})" if run.result else "passed"
     why = f"exit {run.exit_code}" if run.exit_code else ""
-    cause = (
-        "; ".join(filter(None, (why, run.cause)))
-        if not why or not run.cause
-        else (f"{why}: {run.cause}")
-    )
+    cause = ": ".join(filter(None, (why, run.cause)))
+    counted = run.result if run.result and run.result not in run.cause else ""
+    cause = "; ".join(filter(None, (cause, counted)))
     return f"failed ({cause})" if cause else "failed"
 
 
 def command_fact(command: Command, edited: str) -> str:
-    """What became of a command over the turn, as one sentence."""
+    """What became of a command over the turn, as one sentence: each cause once, the first
+    two and the last of many."""
     last = command.runs[-1]
-    failures = [run for run in command.runs if not run.ok]
     where = f"`{command.shown}`"
-    if command.recovered:
-        after = f" after editing {edited}" if edited else ""
-        end = run_words(last)
-        return f"{where}: {run_words(failures[0])}, then {end}{after}"
-    if failures:
-        again = f" {len(failures)} times" if len(failures) > 1 else ""
-        words = run_words(last)
-        return f"{where}: {words.replace('failed', 'failed' + again, 1)}"
-    return f"{where}: {run_words(last) if command.category in JUDGES else 'ok'}"
+    failures = [run for run in command.runs if not run.ok]
+    if not failures:
+        if command.category in JUDGES:
+            return f"{where}: {run_words(last)}"
+        return f"{where}: {last.result}" if last.result else f"Ran {where}"
+    words = list(dict.fromkeys(run_words(run) for run in failures))
+    words = [*words[:2], *words[2:][-1:]]
+    if len(failures) > 1 and len(words) == 1:
+        words[0] = words[0].replace("failed", f"failed {len(failures)} times", 1)
+    told = ", then ".join([*words, *([run_words(last)] if last.ok else [])])
+    return f"{where}: {told}{f' after editing {edited}' if last.ok and edited else ''}"
 
 
 # --- commits -------------------------------------------------------------------------
@@ -252,6 +220,14 @@ def commit_subject(command: str) -> str:
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
+def branch_of(command: str, output: str) -> str:
+    """The branch a commit went to, where the command or its output names one."""
+    made = COMMIT_LINE.search(output)
+    named = BRANCH.search(command[:LONG])
+    branch = made[1] if made else next((one for one in named.groups() if one), "") if named else ""
+    return "" if branch in ("", "main", "master", "HEAD", "detached") else branch
+
+
 def commits(calls: Iterable[Call]) -> list[tuple[str, str, int]]:
     """(hash or "", subject, tool use) of each commit the turn made."""
     found: list[tuple[str, str, int]] = []
@@ -260,9 +236,11 @@ def commits(calls: Iterable[Call]) -> list[tuple[str, str, int]]:
         if call.kind != "command" or not call.ok or category_of(text) != "commit":
             continue
         subject = commit_subject(text)
-        made = [(one[1], one[2].strip()) for one in COMMIT_LINE.finditer(call.output)]
+        made = [(one[2], one[3].strip()) for one in COMMIT_LINE.finditer(call.output)]
         if not made and subject:
             logged = [one for one in LOG_LINE.finditer(call.output) if one[2].endswith(subject)]
             made = [(logged[0][1] if logged else "", subject)]
-        found.extend((sha, shorten(line, 120), call.evidence.id) for sha, line in made)
+        branch = branch_of(text, call.output)
+        place = f" (on {branch})" if branch else ""
+        found.extend((sha, shorten(line, 120) + place, call.evidence.id) for sha, line in made)
     return found

@@ -13,7 +13,7 @@ from cmem.observer.text import one_line, shorten
 DEFINITION = re.compile(
     r"^[ \t]*(?:export\s+)?(?:default\s+)?(?:pub(?:\([\w ]+\))?\s+|public\s+|private\s+|static\s+|"
     r"abstract\s+|async\s+)*(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|"
-    r"module|CREATE TABLE|CREATE INDEX|ALTER TABLE)\s+(?:\([^)]*\)\s*)?([A-Za-z_][\w.:]*)",
+    r"module|CREATE TABLE|CREATE INDEX|ALTER TABLE)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w*(?:(?:::|\.)\w+)*)",
     re.M,
 )
 CLOSED_LINE = re.compile(r"^[\s{}()\[\];,]*$")
@@ -23,8 +23,13 @@ MANIFESTS = re.compile(
     r"(?:^|/)(?:pyproject\.toml|setup\.(?:py|cfg)|requirements[\w.-]*\.txt|package\.json|go\.mod|"
     r"Cargo\.toml|Gemfile|composer\.json|pom\.xml|build\.gradle(?:\.kts)?|Pipfile|"
     r"Dockerfile[\w.-]*|docker-compose[\w.-]*\.ya?ml|compose\.ya?ml|Makefile|tsconfig[\w.]*\.json|"
-    r"\.github/workflows/[^/]+|\.gitlab-ci\.yml|\.env\.example|[\w.-]+\.(?:ini|cfg|toml|ya?ml))$"
+    r"\.github/workflows/[^/]+|\.gitlab-ci\.yml|\.env\.example|[\w.-]+\.(?:ini|cfg|toml|ya?ml|tfvars))$"
 )
+DEPENDENCIES = re.compile(
+    r"(?:^|/)(?:pyproject\.toml|setup\.(?:py|cfg)|requirements[\w.-]*\.txt|package\.json|go\.mod|"
+    r"Cargo\.toml|Gemfile|composer\.json|pom\.xml|build\.gradle(?:\.kts)?|Pipfile)$"
+)
+VERSION = re.compile(r"\d+\.\d+|[<>=~^]=?\s?\d")
 MAX_LINES = 400
 
 
@@ -44,6 +49,39 @@ def is_docs(path: str) -> bool:
 
 def is_manifest(path: str) -> bool:
     return MANIFESTS.search(path) is not None
+
+
+def is_dependency(change: Change) -> bool:
+    """Did the change set what the project depends on, and which version of it?"""
+    named = DEPENDENCIES.search(change.path) is not None
+    return named and any(VERSION.search(fact) for fact in change.facts)
+
+
+def facts_of(changes: Iterable[Change], limit: int) -> list[str]:
+    """What the changes say, one fact of every file before the second of any; the same change
+    in several files is one fact."""
+    places: dict[str, list[str]] = {}
+    ranks: dict[str, int] = {}
+    seen: dict[str, int] = {}
+    for change in changes:
+        for fact in change.facts:
+            _path, parted, said = fact.partition(f"{change.path}: ")
+            key = said if parted and not _path else fact
+            ranks.setdefault(key, seen.get(change.path, 0))
+            seen[change.path] = seen.get(change.path, 0) + 1
+            paths = places.setdefault(key, [])
+            if key is said and change.path not in paths:
+                paths.append(change.path)
+    order = {key: at for at, key in enumerate(ranks)}
+    kept = sorted(sorted(ranks, key=ranks.__getitem__)[:limit], key=order.__getitem__)
+    return [_in_places(said, places[said]) for said in kept]
+
+
+def _in_places(said: str, paths: list[str]) -> str:
+    if len(paths) < 3:
+        return f"{', '.join(paths)}: {said}" if paths else said
+    more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
+    return f"{said} in {len(paths)} files: {', '.join(paths[:5])}{more}"
 
 
 def changes(calls: Iterable[Call], root: str) -> tuple[Change, ...]:

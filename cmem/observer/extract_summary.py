@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from cmem.model import ObservationDraft, Reply, SessionTurn, SummaryDraft, SummaryUnit
 from cmem.observer import extract_words as words
 from cmem.observer import text
-from cmem.observer.extract_view import NOTIFICATION
+from cmem.observer.extract_view import NOTIFICATION, asked
 
 FOUND = ("discovery", "security_alert", "security_note", "sensitive")
+COMMAND = re.compile(r"`[^`]{1,200}`: |Ran `")
+EDIT = re.compile(r"[`”] → [`“]|^\S+ \(written whole\)|^\S+: (?:added|removed) [`“]")
+PASSED = re.compile(
+    r"(`[^`]{1,200}`): (?:.{0,900}, then )?(passed(?: \([^()]{1,120}\))?)(?: after .*)?$"
+)
 MAX_LINES = 8
 UNFINISHED = 30.0
 
@@ -51,16 +57,16 @@ def _files(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 def _asked(turn: SessionTurn) -> str:
     if turn.prompt.lstrip().startswith(NOTIFICATION):
         return ""
-    said = [one for one in text.sentences(turn.prompt[:2000]) if not text.is_marked(one)]
+    said = [one for one in asked(turn.prompt) if not text.is_marked(one)]
     return text.clip("\n".join(said), 240) if said else ""
 
 
 def request(turns: tuple[SessionTurn, ...]) -> str:
     """The user's words, turn by turn, of the turns that left something if any did."""
     left = [turn for turn in turns if turn.observations or turn.outcome != "stop"]
-    asked = [one for one in map(_asked, left or turns) if one]
-    telling = [one for one in asked if text.informative(one)]
-    return _lines(telling or asked[:1])
+    prompts = [one for one in map(_asked, left or turns) if one]
+    telling = [one for one in prompts if text.informative(one)]
+    return _lines(telling or prompts[:1])
 
 
 def investigated(drafts: list[ObservationDraft]) -> str:
@@ -74,17 +80,30 @@ def learned(drafts: list[ObservationDraft]) -> str:
     lines = []
     for one in drafts:
         if one.type == "decision":
-            lines += [
-                f"Decided by the user: {fact}" for fact in one.facts if " Offered: " not in fact
-            ][:3]
-        elif one.type in FOUND and not _failing(one):
-            lines.append(one.title)
-            causes = [fact for fact in one.facts if words.CAUSE.search(fact)]
-            lines += [fact for fact in causes if " failed: " not in fact][:2]
-        else:
-            causes = [fact for fact in one.facts if words.CAUSE.search(fact)]
-            lines += [fact for fact in causes if not fact.startswith(("`", "Open:"))][:2]
+            ruled = [whole(one), *(fact for fact in one.facts if " Offered: " not in fact)]
+            lines += [_by_user(said) for said in text.unique(ruled)[:3]]
+            continue
+        if one.type in FOUND and not _failing(one):
+            lines.append(whole(one))
+        lines += [fact for fact in one.facts if _gives_cause(fact)][:2]
     return _lines(lines)
+
+
+def _by_user(said: str) -> str:
+    return said if said.startswith("Refused by the user") else f"Decided by the user: {said}"
+
+
+def whole(draft: ObservationDraft) -> str:
+    """The title, or the sentence it was cut from where a fact keeps that."""
+    key = text.norm(draft.title.rstrip("…"))
+    return next((fact for fact in draft.facts if text.norm(fact).startswith(key)), draft.title)
+
+
+def _gives_cause(fact: str) -> bool:
+    """Is it a sentence that says why, and not a tool's output or a plan?"""
+    tools = COMMAND.match(fact) is not None or EDIT.search(fact) is not None
+    said = not tools and not fact.startswith(("Open:", "Failing test:", "Committed"))
+    return said and words.CAUSE.search(fact) is not None and words.NEXT.search(fact) is None
 
 
 def completed(drafts: list[ObservationDraft]) -> str:
@@ -93,9 +112,16 @@ def completed(drafts: list[ObservationDraft]) -> str:
         if one.type in FOUND or one.type == "decision":
             continue
         proof = [fact for fact in one.facts if fact.startswith("Committed")]
-        passed = [fact for fact in one.facts if fact.startswith("`") and "passed" in fact]
-        lines.append(f"{one.title} ({'; '.join(proof[:2])})" if proof else one.title)
-        lines += passed[:1]
+        proof = [
+            fact for fact in proof if one.title.removeprefix("Committed: ") not in fact
+        ] or proof
+        if proof and one.title.startswith("Committed: "):
+            lines += proof[:2]
+            continue
+        lines.append(f"{whole(one)} ({'; '.join(proof[:2])})" if proof else whole(one))
+        passed = [found for fact in one.facts if (found := PASSED.match(fact))]
+        proved = [found for found in passed if not found[1].startswith("`git ")]
+        lines += [f"{found[1]}: {found[2]}" for found in proved[-1:]]
     return _lines(lines)
 
 
@@ -110,9 +136,9 @@ def next_steps(turns: tuple[SessionTurn, ...]) -> str:
     for at, turn in enumerate(turns):
         later = turns[at + 1 :]
         if turn.outcome in ("interrupted", "failure") and not any(_did(one) for one in later):
-            asked = _asked(turn)
-            if text.weight(asked) >= UNFINISHED:
-                lines.append(f"Not finished: {asked}")
+            wish = _asked(turn)
+            if text.weight(wish) >= UNFINISHED:
+                lines.append(f"Not finished: {wish}")
         if any(_did(one) for one in later):
             continue
         for one in turn.observations:
@@ -120,7 +146,7 @@ def next_steps(turns: tuple[SessionTurn, ...]) -> str:
             lines += [fact for fact in one.facts if fact.startswith("Open:")]
     spoken = [turn for turn in turns if turn.assistant_message.strip()]
     if spoken:
-        said = text.sentences(spoken[-1].assistant_message)
+        said = list(map(text.bare, text.sentences(spoken[-1].assistant_message)))
         lines += [text.shorten(one, 300) for one in said if _about_next(one)][:4]
     return _lines(lines)
 

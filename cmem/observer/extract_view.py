@@ -9,12 +9,26 @@ from typing import Any, NamedTuple
 from cmem.model import TurnUnit
 from cmem.observer import text
 from cmem.observer.evidence import Call, files, output_text, read_calls, relative, text_given
-from cmem.observer.extract_commands import IMPORTANT, Command, commands, commits
+from cmem.observer.extract_commands import IMPORTANT, Command, commands, commits, shown
 from cmem.observer.extract_edits import Change, changes
 
 NOTIFICATION = "<task-notification>"
 NOTIFIED = re.compile(r"<(summary|result)>(.*?)</\1>", re.S)
 HARNESS = re.compile(r"<(tools-used-before-summary|system-reminder|usage)>.*?(?:</\1>|$)", re.S)
+LOGGED = re.compile(
+    r"\s*\[?\d{4}-\d\d-\d\d[T ]|\s*\[?\d\d:\d\d:\d\d|\s*\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE)\b|"
+    r"\s+at \S|\s*File \"[^\"\n]{1,300}\", line \d|\s*Traceback \(|[$>]{1,3} \S|\s*\d+ \| |--- FAIL|FAIL\t|"
+    r"goroutine \d|\s+\S{1,200}\.\w{1,4}:\d+"
+)
+# What a host answers in the place of a refused tool: only at its start, for further down a
+# program could have printed it.
+REFUSED = re.compile(
+    r"\s*(?:The user doesn['’]t want to (?:proceed|take this action)|(?:Tool use|Request|Command|"
+    r"Permission)\b[^\n]{0,80}\b(?:rejected|denied|declined|cancell?ed) by (?:the )?user)\b",
+    re.I,
+)
+REASON = re.compile(r"\bthe user said:\s{0,20}(\S.{0,600})", re.I | re.S)
+MANY = 400
 NOTICE = 16_000
 PASTE = 4000
 PASTE_END = 1500
@@ -35,6 +49,7 @@ class View(NamedTuple):
     said: tuple[str, ...]
     told: tuple[tuple[str, int], ...]
     chosen: tuple[tuple[str, int], ...]
+    refused: tuple[tuple[str, int], ...]
 
     @property
     def acted(self) -> bool:
@@ -58,18 +73,33 @@ def view(unit: TurnUnit) -> View:
         commits=tuple(commits(calls)),
         read=read,
         modified=modified,
-        asked=() if notified else tuple(text.sentences(_bounded(unit.prompt))),
-        said=tuple(text.sentences(unit.assistant_message)),
+        asked=() if notified else tuple(asked(unit.prompt)),
+        said=said(unit),
         told=tuple(told),
         chosen=tuple(pair for call in calls for pair in answers(call)),
+        refused=tuple((no, call.evidence.id) for call in calls if (no := refusal(call))),
     )
 
 
-def _bounded(prompt: str) -> str:
-    """A long prompt holds a paste; the user's own words stand before or after it."""
-    if len(prompt) <= PASTE:
-        return prompt
-    return prompt[:PASTE_END] + "\n" + prompt[-PASTE_END:]
+def said(unit: TurnUnit) -> tuple[str, ...]:
+    """The sentences of the answer without courtesies; what a failed turn ended with is the
+    host's error, not an answer."""
+    if unit.outcome == "failure":
+        return ()
+    found = list(filter(None, map(text.bare, text.sentences(unit.assistant_message))))
+    return tuple(
+        found if len(found) <= MANY else [*found[: MANY - MANY // 4], *found[-MANY // 4 :]]
+    )
+
+
+def asked(prompt: str) -> list[str]:
+    """The sentences of a prompt that are the user's own: no pasted code, no lines of a log. A
+    long prompt holds a paste; the user's words stand before or after it."""
+    lines = text.prose(prompt)
+    own = "\n".join(line for line in lines if not LOGGED.match(line)) or "\n".join(lines)
+    if len(own) > PASTE:
+        own = own[:PASTE_END] + "\n" + own[-PASTE_END:]
+    return text.sentences(own)
 
 
 def notices(prompt: str) -> list[str]:
@@ -107,6 +137,21 @@ def offered(call: Call) -> list[str]:
     return lines
 
 
+def refusal(call: Call) -> str:
+    """What the user would not have done, with the reason given, "" if it was not refused."""
+    if call.ok or REFUSED.match(call.output) is None:
+        return ""
+    what = text_given(call, "command", "cmd", "script")
+    path = text_given(call, "file_path", "notebook_path", "path")
+    plan = text_given(call, "plan")
+    about = f"`{shown(what)}`" if what else call.evidence.tool_name
+    about = f"the plan “{text.shorten(plan, 160)}”" if plan else about
+    about += f" {relative(path, root='', cwd='')}" if path and not what else ""
+    said = REASON.search(call.output[:NOTICE])
+    reason = f": {text.shorten(said[1], 300)}" if said else ""
+    return f"Refused by the user: {about}{reason}"
+
+
 def told_by(call: Call, root: str) -> list[str]:
     """What a call brought that is neither an edit nor a command nor a question."""
     tellers: dict[str, Callable[[Call], list[str]]] = {
@@ -119,7 +164,7 @@ def told_by(call: Call, root: str) -> list[str]:
     if call.ok:
         teller = tellers.get(call.kind)
         return teller(call) if teller else []
-    if call.kind in ("command", "meta", "search", "ask", "read"):
+    if call.kind in ("command", "meta", "search", "ask", "read") or refusal(call):
         return []
     path = text_given(call, "file_path", "notebook_path", "path")
     path = relative(path, root=root, cwd="") if path else text_given(call, "url", "query")
@@ -144,7 +189,8 @@ def _agent(call: Call) -> list[str]:
 def _fetch(call: Call) -> list[str]:
     target = text_given(call, "url", "query")
     said = text.clip(call.output, 240)
-    return [f"{call.evidence.tool_name} {text.shorten(target, 160)}: {said}"] if target else []
+    found = f": {said}" if said else ""
+    return [f"{call.evidence.tool_name} {text.shorten(target, 160)}{found}"] if target else []
 
 
 def _todo(call: Call) -> list[str]:
@@ -170,7 +216,9 @@ def _service(call: Call) -> list[str]:
     shown = text.shorten("; ".join(given), 200)
     said = text.shorten(call.output, 200)
     repeated = any(
-        value and value in said for value in call.given.values() if isinstance(value, str)
+        value in said and 2 * len(value) > len(said)
+        for value in call.given.values()
+        if isinstance(value, str)
     )
     end = "" if repeated or not said else f": {said}"
     return [f"{call.evidence.tool_name}({shown}){end}"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,8 @@ from cmem.model import (
     TurnUnit,
 )
 from cmem.observer import extract
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # for ``planted``
 
 ROOT = "/home/dev/project"
 PRIVATE = re.compile(r"<private>.*?</private>", re.S)
@@ -178,13 +182,20 @@ def render_reply(reply: Reply) -> list[str]:
     return lines
 
 
+def from_outside(turn: TurnUnit, draft: ObservationDraft) -> bool:
+    """Does the draft rest on outside evidence? The store keeps it from summaries then."""
+    sources = draft.sources
+    named = [one for one in turn.evidence if sources is None or one.id in sources]
+    return any(one.taint == "external" for one in named)
+
+
 def render_session(turns: list[TurnUnit]) -> str:
     """Every turn's observations and the summary over them, for reading and comparing."""
     lines: list[str] = []
     drafts: list[tuple[ObservationDraft, ...]] = []
     for turn in turns:
         reply = extract.observe(turn).reply
-        drafts.append(reply.observations)
+        drafts.append(tuple(one for one in reply.observations if not from_outside(turn, one)))
         asked = " ".join(turn.prompt.split())[:80]
         lines += [f"== turn {turn.turn_number} ({turn.outcome}): {asked}", *render_reply(reply), ""]
     reply = extract.summarise(summary_unit(turns, drafts)).reply
@@ -194,6 +205,11 @@ def render_session(turns: list[TurnUnit]) -> str:
 @pytest.fixture
 def recorded() -> Callable[[str], str]:
     return lambda name: render_session(turns_of(name))
+
+
+@pytest.fixture
+def written() -> Callable[[list[TurnUnit]], str]:
+    return render_session
 
 
 @pytest.fixture

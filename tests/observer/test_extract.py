@@ -52,7 +52,7 @@ CASES = {
             "14 passed",
             "Committed abc1234: Read Redis TTL as seconds",
             "refresh_token()",
-            "Don't touch the session cookie format.",
+            "Don't touch the session cookie format",
         ),
     ),
     "en feature": Case(
@@ -108,7 +108,7 @@ CASES = {
         (
             'export.py: `ENCODING = "gbk"` → `ENCODING = "utf-8"`',
             "现在改为 UTF-8，测试全部通过。",
-            "以后统一使用 UTF-8，不要再用 GBK。",
+            "以后统一使用 UTF-8，不要再用 GBK",
             "8 passed",
         ),
     ),
@@ -130,7 +130,7 @@ CASES = {
         (
             "mail.py (10 lines) defines send_confirmation",
             "cổng 587 vì cổng 25 bị chặn",
-            "Đừng dùng thư viện ngoài.",
+            "Đừng dùng thư viện ngoài",
         ),
     ),
     "de refactor": Case(
@@ -150,7 +150,7 @@ CASES = {
         (
             "price.py: `def calc(a, b): return float(a) * b` → `def price_total(a, b): return Decimal(a) * b`",
             "weil die Buchhaltung das verlangt",
-            "Verwende Decimal statt float.",
+            "Verwende Decimal statt float",
             "Als Nächstes müsste `invoice.py` folgen",
         ),
     ),
@@ -160,7 +160,7 @@ CASES = {
         (),
         ("decision",),
         "앞으로 배포는 항상 staging 서버에 먼저 해 주세요",
-        ("앞으로 배포는 항상 staging 서버에 먼저 해 주세요.",),
+        ("앞으로 배포는 항상 staging 서버에 먼저 해 주세요",),
     ),
     "ru bugfix": Case(
         "Исправь ошибку в расчёте скидки",
@@ -312,6 +312,17 @@ def test_titles_are_short_and_never_cut_inside_a_word(make: Any) -> None:
     (draft,) = extract.observe(unit).reply.observations
     assert len(draft.title) <= 100
     assert set(draft.title.rstrip("…").split()) <= set(long.split())
+
+
+def test_two_edits_with_the_same_few_words_stay_two(make: Any) -> None:
+    drafts = [
+        extract.observe(
+            make.unit("continue", "Done.", tools=[make.edit(row, "a.py", "x", new)], number=row)
+        ).reply.observations[0]
+        for row, new in ((1, "y"), (2, "z"))
+    ]
+    assert [one.title for one in drafts] == ["Edited a.py", "Edited a.py"]
+    assert drafts[0].narrative != drafts[1].narrative  # what the store tells repetitions by
 
 
 def test_edits_of_other_hosts_are_read(make: Any) -> None:
