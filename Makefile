@@ -15,13 +15,14 @@ unexport PYTHONINSPECT PYTHONDEBUG PYTHONVERBOSE PYTHONMALLOC PYTHONIOENCODING P
 unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_REQUIRE_HASHES PIP_REQUIRE_VIRTUALENV PIP_DRY_RUN
 unexport PYTEST_ADDOPTS PYTEST_PLUGINS VIRTUAL_ENV __PYVENV_LAUNCHER__
 
-# $(call scratch,COMMAND): run it with a temporary folder of its own.
-scratch = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && trap 'exit 130' INT TERM && TMPDIR="$$dir" $(1)
+# $(call scratch,COMMAND): run it with a temporary folder of its own. Root's tests drop to another
+# user, who has to be able to pass through it.
+scratch = dir=$$(mktemp -d) && chmod 711 "$$dir" && trap 'rm -rf "$$dir"' EXIT && trap 'exit 130' INT TERM && TMPDIR="$$dir" $(1)
 
-.PHONY: help install demo test test-slow kill lint fmt bench golden docs lock clean
+.PHONY: help install demo test test-slow kill e2e lint fmt bench golden docs lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
 
 install: $(READY) ## make the environment in .venv (every other target does so by itself)
 
@@ -39,6 +40,9 @@ test-slow: $(READY) ## run the tests that take longer
 
 kill: $(READY) ## kill hooks and runs at random, many times, and look for lost events
 	@$(call scratch,CMEM_KILLS=500 CMEM_KILL_POINTS=20 CMEM_TEST_KILLS=300 $(PY) -m pytest -q tests/faults)
+
+e2e: $(READY) ## run the real Claude Code client with cmem (npm fetches it once, 400 MB in .e2e)
+	@$(call scratch,$(PY) scripts/e2e_claude_code.py $(E2E))
 
 lint: $(READY) ## check style, types, layers and generated pages
 	@$(PY) -m ruff check .
@@ -69,4 +73,4 @@ lock: ## pin every package again (needs uv)
 	@mv requirements/ci.new requirements/ci.txt
 
 clean: ## remove the environment and everything made by other targets
-	@rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .demo .e2e .mypy_cache .ruff_cache .pytest_cache .hypothesis

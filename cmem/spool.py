@@ -1,8 +1,8 @@
 """The mailbox: one table in one small file, written by hooks, emptied by the drain.
 
-A hook opens it, inserts one row and goes. Closing checkpoints only when the log has grown
-past 512 KiB: always would cost every hook four syncs, never would let the log grow without
-end and every opening pay for its length. Nothing here ever deletes or replaces the file.
+A hook opens it, inserts one row and goes. The log is written back only when it has grown past
+512 KiB: always would cost every hook four syncs, never would let the log grow without end and
+every opening pay for its length. Nothing here ever deletes or replaces the file.
 """
 
 import os
@@ -93,6 +93,7 @@ def append(
     when the file cannot take it within 250 ms; then nothing was stored."""
     conn = _open(home, HOOK_WAIT_MS)
     try:
+        _rewind(conn, home)
         conn.execute("BEGIN IMMEDIATE")
         if window and _within(conn, digest, captured_at):
             conn.execute("COMMIT")
@@ -103,7 +104,7 @@ def append(
         conn.execute("COMMIT")
         return new
     finally:
-        _close(conn, home)
+        conn.close()
 
 
 def _within(conn: apsw.Connection, digest: str, captured_at: int) -> bool:
@@ -183,13 +184,23 @@ def _patience(wait_ms: int) -> "Callable[[int], bool]":
     return wait
 
 
-def _close(conn: apsw.Connection, home: str) -> None:
+def _rewind(conn: apsw.Connection, home: str) -> None:
+    """Write a log that has grown too long back, before this process adds to it: the first
+    write to an empty log is synced as well, so one hook pays for all of it and the next ones
+    for nothing. A reader in the way only puts it off."""
     try:
         if os.stat(paths.spool_db(home) + "-wal").st_size > MAX_WAL:
-            conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-    except OSError:
+            conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except (OSError, apsw.BusyError):
         pass
-    conn.close()
+
+
+def prepare(home: str) -> None:
+    """Make the spool before the first hook needs it; a hook makes what this one could not."""
+    try:
+        finish(_open(home, DRAIN_WAIT_MS))
+    except (apsw.Error, OSError):
+        pass
 
 
 def open_drain(home: str) -> apsw.Connection | None:
@@ -236,9 +247,11 @@ def delete(conn: apsw.Connection, ids: "Iterable[int]") -> None:
 
 
 def finish(conn: apsw.Connection) -> None:
-    """Leave an empty log behind where no reader is in the way, and close."""
+    """Leave a log without events behind where no reader is in the way, and close. The log is
+    begun anew at once, because whoever begins one has to sync, and that is not a hook's work."""
     try:
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        conn.execute(f"PRAGMA user_version = {VERSION}")
     except apsw.BusyError:
         pass
     conn.close()

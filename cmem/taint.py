@@ -18,6 +18,8 @@ _AGENT_TOOLS = frozenset({
     "Agent", "Task", "SubagentStop", "TodoWrite", "TodoRead", "ExitPlanMode", "EnterPlanMode",
     "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
 })  # fmt: skip
+# Of these, the ones whose result is what a subagent answered.
+SUBAGENT_TOOLS = frozenset({"Agent", "Task", "SubagentStop"})
 _USER_TOOLS = frozenset({"AskUserQuestion"})
 _WEB_TOOLS = frozenset({
     "WebFetch", "WebSearch", "web_search", "web_fetch", "google_web_search", "webfetch",

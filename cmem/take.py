@@ -207,13 +207,19 @@ def _insert_tool(at: _At, turn: Turn, event: ToolUsed) -> None:
         turn,
         event,
         number=evidence.prompt_number(at.conn, at.session, turn),
-        taint=_taint(at.session, event),
+        taint=_taint(at, turn, event),
     )
 
 
-def _taint(session: Session, event: ToolUsed) -> str:
+def _taint(at: _At, turn: Turn, event: ToolUsed) -> str:
     """The project's folder and the session's own are its own ground; so is a worktree of the
-    same repository, but no other repository."""
+    same repository, but no other repository. What a subagent answers retells what it met."""
+    session = at.session
+    if event.tool_name in taint.SUBAGENT_TOOLS:
+        met = evidence.subagent_taints(
+            at.conn, session.id, turn_id=turn.id, agent_id=event.origin.agent_id
+        )
+        return taint.worst(met, least="agent")
     repo = event.origin.repo
     roots = [session.root, session.cwd]
     if session.root and (repo.common_dir + "/").startswith(session.root + "/"):

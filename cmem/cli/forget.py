@@ -63,11 +63,12 @@ def _resolve(conn: apsw.Connection, values: Mapping[str, Any]) -> tuple[list[Ref
     asked = [(text, False) for text in values["ids"]]
     asked += [(text, True) for text in values["session"]]
     for text, is_session in asked:
-        ref = place.parse_id(text)
-        if is_session and ref is not None and ref[0] == "O":
-            ref = ("N", ref[1])
+        word = text.strip()
+        if is_session and word.isascii() and word.isdigit():
+            word = f"N{word}"  # a bare number is a session here, and O2 is still no session
+        ref = place.parse_id(word)
         if ref is None or not _exists(core.plan(conn, [ref])):
-            found = read.find_session(conn, text.strip())
+            found = read.find_session(conn, word)
             ref = None if found is None else ("N", found)
         if ref is None or (is_session and ref[0] != "N"):
             unknown.append(text)

@@ -20,7 +20,7 @@ from cmem.observer.extract_beside import (
     failures,
     main_commands,
 )
-from cmem.observer.extract_commands import IMPORTANT, JUDGES, Command, command_fact
+from cmem.observer.extract_commands import IMPORTANT, JUDGES, Command, command_fact, commands
 from cmem.observer.extract_draft import draft
 from cmem.observer.extract_edits import facts_of, is_dependency, is_docs, is_manifest
 from cmem.observer.extract_story import Told, message_facts, narrative, title_of
@@ -82,19 +82,28 @@ def apart(unit: TurnUnit) -> tuple[TurnUnit, tuple[Evidence, ...]]:
     """(the unit without what came from outside, that). An observation bears the worst taint of
     the events it names, and outside text is never injected by itself: what the agent did must
     not be lost with what it looked up. Of a command that fetched something the command stays,
-    for that is the agent's, and only its output goes. A turn that only looked things up stays
-    whole: its answer retells them."""
+    for that is the agent's, and only its output goes. The answer may retell what was met, so it
+    goes as well, unless all that was met is the chatter of installing. A turn that only looked
+    things up stays whole."""
     outside = tuple(one for one in unit.evidence if one.taint == "external")
     own = unit._replace(
+        assistant_message=unit.assistant_message if _only_installs(outside) else "",
         evidence=tuple(
             one._replace(tool_response="") if one in outside else one
             for one in unit.evidence
             if one not in outside or read_call(one).kind == "command"
-        )
+        ),
     )
     if not outside or not view(own).acted:
         return unit, ()
     return own, outside
+
+
+def _only_installs(outside: tuple[Evidence, ...]) -> bool:
+    calls = [read_call(one) for one in outside]
+    if any(call.kind != "command" for call in calls):
+        return False
+    return all(one.category == "install" for one in commands(tuple(calls)))
 
 
 def from_outside(unit: TurnUnit, evidence: tuple[Evidence, ...]) -> tuple[ObservationDraft, ...]:
@@ -107,15 +116,18 @@ def from_outside(unit: TurnUnit, evidence: tuple[Evidence, ...]) -> tuple[Observ
     facts += [f"Failing test: {name}" for one in seen.commands for name in one.runs[0].tests]
     facts += facts_of(seen.changes, 8)
     facts = text.unique([text.shorten(one, 500) for one in facts])
+    answer = "" if _only_installs(evidence) else text.clip(unit.assistant_message, 800)
+    facts = facts or text.sentences(answer)[:1]
     if not facts:
         return ()
     title = text.title(facts[0])
     names = ", ".join(dict.fromkeys(one.tool_name for one in evidence))
+    told = f"\nResult: {answer}" if answer else ""
     found = draft(
         seen,
         type="discovery",
         title=title,
-        narrative=f"From outside, by {names}.",
+        narrative=f"From outside, by {names}.{told}",
         facts=tuple(one for one in facts if not text.retells(one, title))[:MAX_FACTS],
         concepts=("how-it-works",),
         sources=tuple(one.id for one in evidence),

@@ -136,6 +136,16 @@ def insert_tool(
     return row
 
 
+def subagent_taints(
+    conn: apsw.Connection, session_id: int, *, turn_id: int, agent_id: str
+) -> list[str]:
+    """What a subagent met so far: of the named one in the whole session, else of every
+    subagent of the turn."""
+    query = """SELECT DISTINCT taint FROM tool_uses WHERE session_id = ?1 AND agent_id <> ''
+        AND (agent_id = ?3 OR (?3 = '' AND turn_id = ?2))"""
+    return [label for (label,) in conn.execute(query, (session_id, turn_id, agent_id)).fetchall()]
+
+
 def prompt_number(conn: apsw.Connection, session: Session, turn: Turn) -> int:
     """The number of the user's prompt that the turn goes back to: its own, the one whose id
     it carries, else the session's newest."""

@@ -3,12 +3,13 @@
 Asking for a row takes along what was derived from it, and what still holds its text:
 
 - a prompt or tool use takes the observations made of it and the last message of its turn;
-- an observation takes the evidence it cites, that message, and observations of its session
-  that repeat 32 characters of it;
+- an observation takes the evidence it cites, that message, and observations of the same turn
+  that repeat 32 characters of it; its evidence takes nothing more along then;
 - either takes the summaries of its session from that turn on;
 - a session takes everything that was told in it. A summary takes nothing.
 
 Forgetting hides at once (``hide``) and can be undone for a day; ``erase`` then removes.
+Words that other turns share with it stay there: that is no trace of the forgotten row.
 Nothing here crosses a session, so a hidden row is known by its session and its moment.
 """
 
@@ -30,6 +31,7 @@ TABLES = {
     "P": "user_prompts",
     "turn": "turns",
 }
+EVIDENCE = ("P", "T")
 UNDO_MS = 86_400_000
 # A text shared by accident is shorter than this.
 REPEATED = 32
@@ -78,7 +80,11 @@ def plan(conn: apsw.Connection, refs: Sequence[Ref]) -> Plan:
         kind, ref = pending.pop()
         if ref not in taken[kind] and _exists(conn, kind, ref):
             taken[kind].add(ref)
-            pending += _FOLLOW[kind](conn, ref, memo)
+            follows = list(_FOLLOW[kind](conn, ref, memo))
+            if kind == "O":
+                _take_evidence(taken, follows)
+                follows = [found for found in follows if found[0] not in EVIDENCE]
+            pending += follows
     found = Plan(
         observations=tuple(sorted(taken["O"])),
         summaries=tuple(sorted(taken["S"])),
@@ -88,6 +94,12 @@ def plan(conn: apsw.Connection, refs: Sequence[Ref]) -> Plan:
         sessions=tuple(sorted(taken["N"])),
     )
     return found._replace(titles=tuple(_titles(conn, found)))
+
+
+def _take_evidence(taken: dict[str, set[int]], refs: Iterable[Ref]) -> None:
+    for kind, ref in refs:
+        if kind in EVIDENCE:
+            taken[kind].add(ref)
 
 
 def hide(conn: apsw.Connection, forgotten: Plan, *, now: int) -> None:
@@ -161,7 +173,7 @@ def moments_of(conn: apsw.Connection, forgotten: Plan) -> set[tuple[int, int]]:
 
 # --- what follows from what ----------------------------------------------------------------
 
-# The stretches of each observation of a session, worked out once for a plan.
+# The stretches of each observation of a turn, worked out once for a plan.
 Memo = dict[int, dict[int, set[int]]]
 
 
@@ -200,8 +212,7 @@ def _of_turn(conn: apsw.Connection, ref: int, _memo: Memo) -> Iterator[Ref]:
 
 
 def _of_observation(conn: apsw.Connection, ref: int, memo: Memo) -> Iterator[Ref]:
-    query = "SELECT session_id, turn_id FROM observations WHERE id = ?"
-    ((session, turn),) = rows(conn, query, (ref,))
+    ((turn,),) = rows(conn, "SELECT turn_id FROM observations WHERE id = ?", (ref,))
     query = "SELECT kind, ref FROM observation_sources WHERE observation_id = ?"
     sources = [(str(kind), int(source)) for kind, source in rows(conn, query, (ref,))]
     if not sources:
@@ -210,22 +221,20 @@ def _of_observation(conn: apsw.Connection, ref: int, memo: Memo) -> Iterator[Ref
             sources += [(kind, found) for found in _ids(conn, query, turn)]
     yield from sources
     yield "turn", turn
-    if session not in memo:
-        memo[session] = _stretches(conn, session)
-    own = memo[session][ref]
-    for found, pieces in memo[session].items():
+    if turn not in memo:
+        memo[turn] = _stretches(conn, turn)
+    own = memo[turn][ref]
+    for found, pieces in memo[turn].items():
         if not own.isdisjoint(pieces):
             yield "O", found
 
 
-def _stretches(conn: apsw.Connection, session: int) -> dict[int, set[int]]:
-    """For each observation of the session the hashes of all stretches of its text."""
-    query = (
-        "SELECT id, title || char(10) || narrative, facts FROM observations WHERE session_id = ?"
-    )
+def _stretches(conn: apsw.Connection, turn: int) -> dict[int, set[int]]:
+    """For each observation of the turn the hashes of all stretches of its text."""
+    query = "SELECT id, title || char(10) || narrative, facts FROM observations WHERE turn_id = ?"
     return {
         int(ref): _pieces("\n".join([text, *_strings(facts)]).lower())
-        for ref, text, facts in rows(conn, query, (session,))
+        for ref, text, facts in rows(conn, query, (turn,))
     }
 
 

@@ -39,13 +39,11 @@ SUMMARISED = """SELECT coalesce(max(number), 0) FROM (
 TURNS = """SELECT t.id, t.number, t.assistant_message, t.outcome, t.last_event_at,
         (SELECT p.prompt_text FROM user_prompts p WHERE p.turn_id = t.id AND p.kind = 'user'
             AND p.hidden_at IS NULL ORDER BY p.id LIMIT 1),
-        EXISTS (SELECT 1 FROM observations o WHERE o.turn_id = t.id AND o.taint = 'external')
-            AND NOT EXISTS (SELECT 1 FROM observations o WHERE o.turn_id = t.id
-                AND o.taint <> 'external')
+        EXISTS (SELECT 1 FROM tool_uses x WHERE x.turn_id = t.id AND x.taint = 'external')
     FROM turns t WHERE t.session_id = ?1 AND t.number > ?2 AND t.number <= ?3
     AND t.closed_at IS NOT NULL AND t.hidden_at IS NULL AND t.private = 0 ORDER BY t.number"""
 # A summary is injected by itself, so it is made of nothing that came from outside: neither
-# observations tainted so nor the answer of a turn that gave no other.
+# observations tainted so nor the answer of a turn that met any.
 OBSERVATIONS = """SELECT o.id, o.turn_id, o.type, o.title, o.subtitle, o.narrative, o.facts,
         o.concepts, o.files_read, o.files_modified, o.created_at, o.agent_id, o.agent_type
     FROM observations o JOIN turns t ON t.id = o.turn_id

@@ -31,8 +31,8 @@ def counts() -> dict[str, int]:
 
 def test_dry_run_counts_and_changes_nothing(stored: Path) -> None:
     before = counts()
-    assert support.run_json("forget", "O1", "--dry-run") == {
-        "ids": ["O1"],
+    assert support.run_json("forget", "P1", "--dry-run") == {
+        "ids": ["P1"],
         "counts": WHOLE,
         "total": 6,
         "hard": False,
@@ -44,7 +44,17 @@ def test_dry_run_counts_and_changes_nothing(stored: Path) -> None:
 
 def test_in_a_pipe_a_row_named_by_its_id_goes_without_yes(stored: Path) -> None:
     assert support.run_json("forget", "O1")["done"] is True
-    assert counts()["observations"] == 0
+    assert counts()["observations"] == 1
+
+
+def test_an_observation_is_no_session(stored: Path) -> None:
+    """As a number it named session 2, and the wrong memories were gone for good."""
+    assert failing("forget", "--session", "O1", "--hard", "--yes") == (
+        1,
+        "",
+        "cmem: no such memory: O1\n",
+    )
+    assert counts()["observations"] == 2
 
 
 def test_in_a_pipe_a_whole_session_needs_yes(stored: Path) -> None:
@@ -58,7 +68,7 @@ def test_in_a_pipe_a_whole_session_needs_yes(stored: Path) -> None:
 
 
 def test_hide_and_undo(stored: Path) -> None:
-    assert support.run_json("forget", "O1", "--yes")["done"] is True
+    assert support.run_json("forget", "P1", "--yes")["done"] is True
     assert counts() == {
         "sessions": 0,
         "prompts": 0,
@@ -68,12 +78,12 @@ def test_hide_and_undo(stored: Path) -> None:
     }
     assert failing("get", "O1") == (1, "", "cmem: no such memory: O1\n")
     assert support.run_json("search", "subtract", "--all")["hits"] == []
-    assert support.run_json("forget", "O1", "--undo") == {"ids": ["O1"], "undone": 6}
+    assert support.run_json("forget", "P1", "--undo") == {"ids": ["P1"], "undone": 6}
     assert counts()["observations"] == 2
-    assert failing("forget", "O1", "--undo")[0] == 1
+    assert failing("forget", "P1", "--undo")[0] == 1
 
 
-@pytest.mark.parametrize("ids", [["O1"], ["--session", "1"], ["--session", "5f7d2c1a"], ["N1"]])
+@pytest.mark.parametrize("ids", [["P1"], ["--session", "1"], ["--session", "5f7d2c1a"], ["N1"]])
 def test_hard_leaves_no_byte(stored: Path, ids: list[str]) -> None:
     assert support.run_json("forget", *ids, "--hard", "--yes")["counts"] == WHOLE
     assert residue.scan(str(stored), ["subtract", "operands", "return a - b"]) == []

@@ -144,17 +144,19 @@ def test_evidence_not_observed_yet_takes_the_last_message_only(store, session):
 
 
 def test_observation_that_repeats_the_text_goes_along(store, session):
-    turns = [make.turn(store, session, number) for number in (1, 2, 3, 4)]
-    prompts = [make.prompt(store, turn, "x") for turn in turns]
+    """In the same turn; other turns keep the words they share with it."""
+    here, there = make.turn(store, session, 1), make.turn(store, session, 2)
+    turns = [here, here, here, here, there]
+    prompts = [make.prompt(store, here, "x"), make.prompt(store, there, "y")]
     shared = "the vault of the old customer is in Reykjavik"
-    texts = (shared, f"It says: {shared.upper()}!", "the vault of the old", "nothing")
+    texts = (shared, f"It says: {shared.upper()}!", "the vault of the old", "nothing", shared)
     refs = [
-        make.observation(store, turn, "t", text, sources=(("P", prompt),))
-        for turn, text, prompt in zip(turns, texts, prompts, strict=True)
+        make.observation(store, turn, "t", text, sources=(("P", prompts[turn == there]),))
+        for turn, text in zip(turns, texts, strict=True)
     ]
-    other = make.turn(store, make.session(store, 1, "s2"))
-    make.observation(store, other, "t", shared)
-    assert forget.plan(store, [("O", refs[0])]).observations == (refs[0], refs[1])
+    assert forget.plan(store, [("O", refs[0])]) == Plan(
+        observations=(refs[0], refs[1]), prompts=(prompts[0],), turns=(here,)
+    )
 
 
 def test_session_takes_everything_told_in_it(store, session):
