@@ -9,15 +9,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import signal
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import ingest, lock, observe, paths, spool
-from cmem.errors import BusyError, CmemError
+from cmem.errors import BusyError, CmemError, ConfigError
 from cmem.failpoint import hit
 from cmem.observer import providers
-from cmem.store import connection, counts, erase, forget, maintain, pause
+from cmem.store import connection, counts, erase, forget, last_run, maintain, pause
 
 if TYPE_CHECKING:
     import apsw
@@ -87,7 +88,11 @@ def _locked(
     *,
     progress: Callable[[observe.Tally, int], None],
 ) -> Report:
-    provider = providers.get(settings)
+    try:
+        provider = providers.get(settings)
+    except ConfigError as error:
+        ingest_only(home, str(error))
+        raise
     conn = connection.open_writer(home, now=now_ms())
     try:
         hit("after_lock")
@@ -95,6 +100,8 @@ def _locked(
         ingested, warnings, tally = _rounds(home, run, options)
         hit("before_maintain")
         _maintain(conn)
+        reason = tally.reason or _unusable(tally)
+        last_run.put(conn, last_run.LastRun(now_ms(), reason))
         work = counts.work(conn)
         return Report(
             ingested=ingested,
@@ -109,11 +116,33 @@ def _locked(
             output_tokens=tally.output_tokens,
             cost_usd=round(tally.cost_usd, 6),
             provider=settings.provider,
-            reason=tally.reason,
+            reason=reason,
             warnings=warnings,
         )
     finally:
         conn.close()
+
+
+def ingest_only(home: str, reason: str) -> None:
+    """What a run can do that knows no provider: take in what was captured, and say why
+    nothing more was done."""
+    conn = connection.open_writer(home, now=now_ms())
+    try:
+        ingest.ingest(home, conn, now=now_ms())
+        ingest.sweep(conn, now=now_ms(), close_open=False, session=None)
+        _maintain(conn)
+        last_run.put(conn, last_run.LastRun(now_ms(), reason))
+    finally:
+        conn.close()
+
+
+def _unusable(tally: observe.Tally) -> str:
+    """Why work was left although the provider answered, "" when it was not."""
+    if not tally.unusable:
+        return ""
+    count = len(tally.unusable)
+    replies = "1 reply" if count == 1 else f"{count} replies"
+    return f"{replies} could not be used ({tally.unusable[-1]}); the work stays pending"
 
 
 def _run(
@@ -191,21 +220,33 @@ def fingerprint(settings: Settings) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
+def end_on_signals() -> None:
+    """A run told to end gives back what it holds: SIGTERM and SIGHUP become SystemExit with
+    the shell's code (143, 129)."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    for one in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(one, end)
+
+
 # --- the background run ----------------------------------------------------------------
 
 
 def main_background(home: str, lock_fd: int, *, env: Mapping[str, str] | None = None) -> None:
     """What a hook starts: holds the lock it was given, drains, and looks once more after
     letting go, because an event may have come between the last look and the release."""
-    from cmem.settings import load
-
     os.nice(10)
+    end_on_signals()
     fd: int | None = lock_fd
     for _ in range(MAX_ROUNDS):
         if fd is None:
             return
         try:
-            settings = load(home, env=env or {}, flags={}, trusted_env=False)
+            settings = _background_settings(home, env or {})
+            if settings is None:
+                return
             report = _locked(home, settings, Options(), progress=lambda _tally, _unit: None)
             for warning in report.warnings:
                 _log(home, CmemError(warning))
@@ -216,6 +257,18 @@ def main_background(home: str, lock_fd: int, *, env: Mapping[str, str] | None = 
             lock.release(fd)
         pending, spilled, _dropped = spool.counts(home)
         fd = lock.acquire(paths.lock_file(home)) if pending or spilled else None
+
+
+def _background_settings(home: str, env: Mapping[str, str]) -> Settings | None:
+    """The settings; None, with what was captured taken in, when they cannot be read."""
+    from cmem.settings import load
+
+    try:
+        return load(home, env=env, flags={}, trusted_env=False)
+    except ConfigError as error:
+        ingest_only(home, str(error))
+        _log(home, error)
+        return None
 
 
 def _log(home: str, error: Exception) -> None:

@@ -23,11 +23,25 @@ def note(home: str, event: str, trouble: object, *, size: int = 0, outcome: str 
 
 
 def drop(home: str) -> None:
-    """Count an event that could not be kept, by one byte."""
+    """Count an event that could not be kept, by one byte; on a full disk by a hole."""
     try:
         _append(paths.dropped_file(home), b".")
     except OSError:
+        _lengthen(paths.dropped_file(home))
+
+
+def _lengthen(path: str) -> None:
+    """Make the file one byte longer without a block for it."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return
+    try:
+        os.ftruncate(fd, os.fstat(fd).st_size + 1)
+    except OSError:
         pass
+    finally:
+        os.close(fd)
 
 
 def _append(path: str, data: bytes) -> None:

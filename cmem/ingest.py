@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import here, hooklog, hosts, spill, spool, spool_repair, turn_rules
 from cmem.failpoint import FailpointError, hit
+from cmem.hosts import values
 from cmem.model import Entry, Event, Origin, ProjectIdentity, Unreadable
+from cmem.privacy.sanitise import clean
 from cmem.repo import read_remote
 from cmem.store import connection, evidence, projects, sessions, turns
 from cmem.store.connection import transaction
@@ -33,12 +35,13 @@ IDLE_MS = 10 * 60_000
 
 class Ingested(NamedTuple):
     """``events``: distinct events taken in, of every kind, the ``unreadable`` ones among
-    them. ``duplicates``: entries whose event the store had already. ``trouble``: what the
-    user should know, or ""."""
+    them. ``duplicates``: entries whose event the store had already. ``lost``: the
+    unreadable ones of which no row could be made. ``trouble``: what the user should know."""
 
     events: int = 0
     duplicates: int = 0
     unreadable: int = 0
+    lost: int = 0
     trouble: str = ""
 
 
@@ -115,7 +118,7 @@ def _take_part(
     """One transaction. Should an entry break it by a fault of ours, the others go in one by
     one and that entry is set aside, so that it never holds up what was captured after it."""
     try:
-        return _commit(conn, part, locate=locate, now=now)
+        taken = _commit(conn, part, locate=locate, now=now)
     except (*connection.ENVIRONMENT_ERRORS, FailpointError):
         raise
     except Exception as error:  # noqa: BLE001 - any fault of ours, and nothing is swallowed
@@ -125,6 +128,9 @@ def _take_part(
             return Ingested(events=1, unreadable=1)
         done = (_take_part(home, conn, [one], locate=locate, now=now) for one in part)
         return functools.reduce(_add, done)
+    for _ in range(taken.lost):
+        hooklog.drop(home)
+    return taken
 
 
 def _commit(
@@ -142,7 +148,10 @@ def _commit(
 def _decode(entry: Entry) -> Event:
     decoder = hosts.DECODERS.get(entry.host)
     if decoder is not None:
-        return decoder(entry)
+        # Whoever makes a repository names its branch.
+        repo = entry.repo._replace(branch=clean(entry.repo.branch, one_line=True))
+        payload = values.without_known(entry.payload)
+        return decoder(entry._replace(payload=payload, repo=repo))
     origin = Origin(
         eid=entry.eid,
         host=entry.host,
@@ -167,10 +176,17 @@ def _take_event(conn: apsw.Connection, event: Event, *, locate: _Locator, now: i
     if isinstance(event, Unreadable):
         if leaves_trace(event):
             take(conn, event, _session(conn, origin, locate=locate, now=now), now=now)
-        return Ingested(events=1, unreadable=1)
+            return Ingested(events=1, unreadable=1)
+        return Ingested(events=1, unreadable=1, lost=int(_is_loss(event)))
     if take(conn, event, _session(conn, origin, locate=locate, now=now), now=now):
         return Ingested(events=1)
     return Ingested(duplicates=1)
+
+
+def _is_loss(event: Unreadable) -> bool:
+    """An event that a hook was registered for and that could not be read; not one that
+    merely means nothing to us."""
+    return not event.reason.startswith(("unknown event", "unknown host"))
 
 
 def _session(
@@ -218,6 +234,7 @@ def _add(left: Ingested, right: Ingested) -> Ingested:
         left.events + right.events,
         left.duplicates + right.duplicates,
         left.unreadable + right.unreadable,
+        left.lost + right.lost,
         left.trouble or right.trouble,
     )
 

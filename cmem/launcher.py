@@ -2,7 +2,8 @@
 
 It knows where this package and its libraries lie, so the command needs no PATH, no site and
 no working directory; and it keeps an event as a spill file when the package is gone. The
-gates travel inside it as source, so that what it keeps is free of secrets even then.
+gates and the off switches travel inside it as source, so that what it keeps is free of secrets
+and wanted even then.
 """
 
 import os
@@ -26,6 +27,7 @@ import sys
 VERSION = {version!r}
 PATHS = {paths!r}
 GATES = {gates!r}
+OFF = {off!r}
 FALLBACK = {fallback!r}
 COMPRESS = {compress!r}
 
@@ -48,7 +50,7 @@ def main(argv):
     try:
         from cmem.hook import main as hook
     except BaseException:
-        exec(FALLBACK, {{"GATES": GATES, "argv": argv}})
+        exec(FALLBACK, {{"GATES": GATES, "OFF": OFF, "argv": argv}})
         return
     hook(argv)
 
@@ -104,16 +106,30 @@ def ours(home):
     found = os.lstat(home)
     return found.st_uid == os.geteuid() and found.st_mode & 0o170022 == 0o040000
 
+def session(data):
+    # As told by the first 64 kB, and only if it is a harmless name.
+    told = data[:65536].partition(b'"session_id"')[2][:200].partition(b'"')[2]
+    name = told.partition(b'"')[0].decode("ascii", "replace")
+    return name if len(name) <= 128 and name.replace("-", "").replace("_", "").isalnum() else ""
+
 def keep(host, event, home):
     data = read().strip()
     if not data or not ours(home):
+        return
+    off = {}
+    exec(OFF, off)
+    # The host starts hooks in the session's folder; its payload is not read here.
+    globs = os.environ.get("CMEM_EXCLUDE", "")
+    if off["reason"](home, cwd="", exclude=globs):
+        return
+    if any(name.encode() in data for name in off["sessions"](home)):
         return
     now = time.time_ns() // 1000000
     gates = {}
     exec(GATES, gates)
     if len(data) > 8388608 or gates["hit"](data):
-        data = ('{"cmem_stub":"unscrubbed","bytes":%d,"hook_event_name":"%s","at":%d}'
-                % (len(data), event, now)).encode()
+        data = ('{"cmem_stub":"unscrubbed","bytes":%d,"hook_event_name":"%s","at":%d,"session_id":"%s"}'
+                % (len(data), event, now, session(data))).encode()
     os.umask(0o077)
     folder = home + "/spill"
     try:
@@ -136,13 +152,23 @@ if len(argv) == 3 and argv[0].replace("-", "").isalnum() and argv[1].isalnum():
 
 def render(*, package_dir: str, site_dirs: "Sequence[str]", version: str) -> str:
     """The text of ``HOME/hook.py``. ``package_dir`` is the folder that holds ``cmem``."""
-    with open(os.path.join(package_dir, "cmem", "privacy", "gates.py"), encoding="utf-8") as file:
-        gates = file.read()
+    gates = _source(package_dir, "privacy/gates.py")
+    off = _source(package_dir, "off.py")
     # Appended to the path, in this order: nothing there can stand in for the standard library.
     order = tuple(dict.fromkeys([package_dir, *site_dirs]))
     return _TEMPLATE.format(
-        version=version, paths=order, gates=gates, fallback=_FALLBACK, compress=_COMPRESS
+        version=version,
+        paths=order,
+        gates=gates,
+        off=off,
+        fallback=_FALLBACK,
+        compress=_COMPRESS,
     )
+
+
+def _source(package_dir: str, name: str) -> str:
+    with open(os.path.join(package_dir, "cmem", name), encoding="utf-8") as file:
+        return file.read()
 
 
 def command(python: str, home: str, *, host: str, event: str) -> str:

@@ -40,7 +40,8 @@ class Limits(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What a run did so far. ``reason``: why it stopped asking, "" when it did not."""
+    """What a run did so far. ``reason``: why it stopped asking, "" when it did not.
+    ``unusable``: why replies could not be used, one entry each."""
 
     units: int = 0
     observations: int = 0
@@ -51,6 +52,7 @@ class Tally(NamedTuple):
     output_tokens: int = 0
     cost_usd: float = 0.0
     reason: str = ""
+    unusable: tuple[str, ...] = ()
 
 
 class Run(NamedTuple):
@@ -87,6 +89,10 @@ def _observe_unit(run: Run, tally: Tally, unit_id: int) -> Tally:
     hit("after_claim")
     try:
         observed = _ask(run.provider, unit)
+    except (KeyboardInterrupt, SystemExit):
+        # Whoever stops a run has nothing against the unit.
+        units.give_back(run.conn, unit_id)
+        raise
     except MissingCredential as error:
         units.give_back(run.conn, unit_id)
         return tally._replace(reason=str(error))
@@ -104,6 +110,7 @@ def _observe_unit(run: Run, tally: Tally, unit_id: int) -> Tally:
             started=started,
         )
         units.fail(run.conn, unit_id, error=f"unusable: {error.reason}", now=run.clock())
+        tally = tally._replace(unusable=(*tally.unusable, error.reason))
         return _spent(tally, error.usage, error.calls)
     hit("after_call")
     done = memory.commit(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def run(values: Mapping[str, Any]) -> int:
     """Drain the mailbox and observe; 0 also when the provider is down: the reason is told."""
+    core.end_on_signals()
     home = place.home()
     env = settings.environment()
     flags = {name: values[name] for name in ("provider", "model") if values[name] is not None}
@@ -60,7 +61,9 @@ def _session(given: str | None) -> str:
     try:
         found = place.session(conn, given)
     except CmemError:
-        return given
+        if place.parse_id(given) is not None:
+            raise
+        return given  # the host's id of a session that is still in the mailbox
     finally:
         conn.close()
     return given if found is None else f"N{found}"

@@ -7,12 +7,15 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cmem import off as switches
 from cmem import paths, settings, spool
-from cmem.cli import output, place
+from cmem.cli import off, output, place
 from cmem.context import health
-from cmem.store import counts, pause
+from cmem.store import counts, last_run, pause
 
 if TYPE_CHECKING:
+    import apsw
+
     from cmem.cli.output import Line
     from cmem.store.counts import StatusCounts
     from cmem.store.pause import Pause
@@ -35,10 +38,14 @@ def run(values: Mapping[str, Any]) -> int:
         home, env=env, flags={}, trusted_env=settings.trusts_environment(env)
     ).provider
     waiting = _spool(home)
-    stored, paused = _stored(home, now)
+    stored, paused, left = _stored(home, now)
     trouble = _trouble(waiting, stored, now)
     document = _document(home, provider, waiting, stored=stored, paused=paused)
-    document["health"] = trouble or _ok(waiting, stored, paused)
+    document["off"] = off.why() or None
+    document["off_sessions"] = switches.sessions(home)
+    document["health"] = (
+        trouble or document["off"] or _ok(waiting, stored, paused=paused, left=left)
+    )
     if values["json"]:
         output.write_json(document)
     else:
@@ -78,17 +85,30 @@ def _oldest_spill(home: str) -> int | None:
     return int(min(times) * 1000) if times else None
 
 
-def _stored(home: str, now: int) -> tuple[StatusCounts, Pause | None]:
+def _stored(home: str, now: int) -> tuple[StatusCounts, Pause | None, str]:
+    """The store's numbers, the pause that holds, and why work is left."""
     conn = place.store()
     if conn is None:
-        return EMPTY, None
+        return EMPTY, None, ""
     try:
         current = pause.get(conn)
         if current is not None and current.until <= now:
             current = None
-        return counts.status_counts(conn, midnight=_midnight(now)), current
+        stored = counts.status_counts(conn, midnight=_midnight(now))
+        return stored, current, _left(conn, stored)
     finally:
         conn.close()
+
+
+def _left(conn: apsw.Connection, stored: StatusCounts) -> str:
+    """Why turns wait or were put aside, "" when nothing is left or nothing is known of it."""
+    parts = []
+    last = last_run.get(conn)
+    if last is not None and last.reason and stored.work.pending:
+        parts.append(f"{stored.work.pending} waiting: {last.reason}")
+    if stored.work.parked:
+        parts.append(f"{stored.work.parked} parked: {counts.parked_reason(conn)}")
+    return "; ".join(parts)
 
 
 def _midnight(now: int) -> int:
@@ -106,14 +126,12 @@ def _trouble(waiting: Spool, stored: StatusCounts, now: int) -> str:
     )
 
 
-def _ok(waiting: Spool, stored: StatusCounts, paused: Pause | None) -> str:
+def _ok(waiting: Spool, stored: StatusCounts, *, paused: Pause | None, left: str) -> str:
     if paused is not None:
         return f"paused until {output.when(paused.until)}: {paused.reason}"
-    if stored.last_captured_at is None and not waiting.pending and not waiting.spilled:
-        return "nothing captured yet: run `cmem install`, then start a session"
-    notes = []
-    if stored.work.parked:
-        notes.append(f"{stored.work.parked} parked")
+    if stored.last_captured_at is None and not any(waiting[:3]):
+        return "nothing captured yet: once `cmem install` has been run, start a session"
+    notes = [left] if left else []
     if waiting.dropped:
         notes.append(f"{waiting.dropped} events dropped")
     return "ok" + (f" ({', '.join(notes)})" if notes else "")
@@ -149,7 +167,7 @@ def _lines(document: dict[str, Any], *, bad: bool) -> list[Line]:
     waiting, work, stored = document["spool"], document["work"], document["counts"]
     spend = document["spend_today"]
     counted = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in stored.items())
-    return [
+    lines = [
         _pair("health", document["health"], "bold red" if bad else "green"),
         _pair("home", document["home"]),
         _pair("provider", document["provider"]),
@@ -160,6 +178,11 @@ def _lines(document: dict[str, Any], *, bad: bool) -> list[Line]:
         _pair("last observed", _at(document["last_observed_at"])),
         _pair("spent today", f"{spend['tokens']:,} tokens, ${spend['usd']:.4f}"),
     ]
+    if document["off"] and bad:
+        lines.insert(1, _pair("capture", document["off"]))
+    if document["off_sessions"]:
+        lines.append(_pair("sessions off", ", ".join(document["off_sessions"])))
+    return lines
 
 
 def _pair(label: str, text: str, style: str = "") -> Line:

@@ -27,7 +27,7 @@ def error(text: str) -> str:
 
 def _clean(text: str, *, one_line: bool) -> str:
     from cmem.privacy.sanitise import clean
-    from cmem.privacy.scrub import scrub_text
+    from cmem.privacy.second import scrub
 
     # Cleaned first, because an invisible character inside a secret would hide it from a rule.
-    return scrub_text(clean(text, one_line=one_line))
+    return scrub(clean(text, one_line=one_line))

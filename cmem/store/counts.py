@@ -29,6 +29,8 @@ PENDING_UNITS = """SELECT u.id FROM work_units u JOIN turns t ON t.id = u.turn_i
     JOIN sessions s ON s.id = u.session_id
     WHERE u.state = 'pending' AND t.hidden_at IS NULL
     AND (?1 IS NULL OR ?1 IN (s.content_session_id, s.uid, 'N' || s.id)) ORDER BY u.id"""
+PARKED_REASON = """SELECT coalesce((SELECT error FROM work_units WHERE state = 'parked'
+    ORDER BY coalesce(finished_at, 0) DESC, id DESC LIMIT 1), '')"""
 LAST_CAPTURED = "SELECT max(last_event_at) FROM sessions"
 LAST_OBSERVED = "SELECT max(ended_at) FROM observer_runs WHERE outcome IN ('done', 'skipped')"
 SPEND = """SELECT coalesce(sum(input_tokens + output_tokens + cache_read_tokens
@@ -67,6 +69,11 @@ def work(conn: apsw.Connection) -> Work:
 def pending_units(conn: apsw.Connection, *, session: str | None) -> list[int]:
     """Return every unit that waits, of one session (a host's id or ``N4``) or of all."""
     return [unit_id for (unit_id,) in rows(conn, PENDING_UNITS, (session,))]
+
+
+def parked_reason(conn: apsw.Connection) -> str:
+    """Return why the unit that was put aside last could not be observed."""
+    return str(value(conn, PARKED_REASON))
 
 
 def status_counts(conn: apsw.Connection, *, midnight: int) -> StatusCounts:

@@ -60,7 +60,7 @@ def purge(
     Raises BusyError when all is erased but a reader keeps the log from being cut: ``finish``
     does the rest later."""
     with transaction(conn):
-        _set_meta(conn, _UNFINISHED, 1)
+        begin(conn)
     forget.hide(conn, forgotten, now=now)
     moments = forget.moments_of(conn, forgotten)
     doomed = [(kind, ref) for kind, refs in forgotten.rows.items() for ref in refs]
@@ -77,6 +77,11 @@ def purge(
         forget.settle(conn, moments)
     finish(conn)
     return len(doomed)
+
+
+def begin(conn: apsw.Connection) -> None:
+    """Note that text goes from the file, so that ``finish`` is owed. Part of a transaction."""
+    _set_meta(conn, _UNFINISHED, 1)
 
 
 def finish(conn: apsw.Connection) -> bool:

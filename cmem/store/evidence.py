@@ -143,7 +143,8 @@ def subagent_taints(
     subagent of the turn."""
     query = """SELECT DISTINCT taint FROM tool_uses WHERE session_id = ?1 AND agent_id <> ''
         AND (agent_id = ?3 OR (?3 = '' AND turn_id = ?2))"""
-    return [label for (label,) in conn.execute(query, (session_id, turn_id, agent_id)).fetchall()]
+    found = conn.execute(query, (session_id, turn_id, agent_id)).fetchall()
+    return [str(label) for (label,) in found]
 
 
 def prompt_number(conn: apsw.Connection, session: Session, turn: Turn) -> int:

@@ -18,6 +18,12 @@ KINDS = ("env", "git", "remote", "path")
 BY_ALIAS = "SELECT project_id FROM project_aliases WHERE kind = ? AND alias = ?"
 NO_REPOSITORY = """ AND NOT EXISTS(SELECT 1 FROM project_aliases other
     WHERE other.project_id = project_aliases.project_id AND other.kind = 'git')"""
+# ``root`` as an expression inside a statement; a ring of merges ends here too.
+ROOT_OF = """(WITH RECURSIVE up(id, into_id, step) AS (
+        SELECT id, merged_into, 0 FROM projects WHERE id = {project}
+        UNION ALL SELECT q.id, q.merged_into, step + 1 FROM up
+        JOIN projects q ON q.id = up.into_id WHERE step < 32)
+    SELECT id FROM up ORDER BY step DESC LIMIT 1)"""
 UNSORTED = "unsorted"
 ENVIRONMENT = "environment"
 

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cmem import tokens
-from cmem.store import codec
+from cmem.store import codec, projects
 from cmem.store.rows import rows
 
 if TYPE_CHECKING:
@@ -106,8 +106,9 @@ def record(conn: apsw.Connection, ref: Ref) -> Record | None:
     return head | {key: value for key, value in row.items() if key not in (*head, *_KEYS)}
 
 
-_SESSION = """SELECT n.id, n.content_session_id, n.host, p.name FROM sessions n
-    JOIN projects p ON p.id = n.project_id WHERE n.id = ?"""
+_SESSION = f"""SELECT n.id, n.content_session_id, n.host, p.name FROM sessions n
+    JOIN projects p ON p.id = {projects.ROOT_OF.format(project="n.project_id")}
+    WHERE n.id = ?"""
 _KEYS = ("session_id", "project_id", "content_session_id", "hidden_at")
 
 

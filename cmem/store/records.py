@@ -9,6 +9,7 @@ from typing import NamedTuple
 import apsw
 
 from cmem import tokens
+from cmem.store import projects
 from cmem.store.codec import unpack
 from cmem.store.find import Candidate
 from cmem.store.functions import list_text, tool_body, tool_title
@@ -46,9 +47,10 @@ def load(conn: apsw.Connection, wanted: Iterable[Candidate]) -> dict[tuple[str, 
     return found
 
 
-_PROJECT = """JOIN projects p ON p.id = coalesce((
-        SELECT q.merged_into FROM projects q WHERE q.id = {project}), {project})
-    WHERE r.hidden_at IS NULL AND r.id IN (SELECT value FROM json_each(?))"""
+_PROJECT = (
+    f"JOIN projects p ON p.id = {projects.ROOT_OF}"
+    " WHERE r.hidden_at IS NULL AND r.id IN (SELECT value FROM json_each(?))"
+)
 
 # Each begins with the same seven columns, which _record reads.
 _HEAD = "r.id, r.created_at, n.id, n.content_session_id, p.name, p.root, {type}"

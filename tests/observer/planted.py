@@ -577,7 +577,7 @@ SESSIONS = {
                         0,
                     ),
                 ),
-                ("feature", "discovery"),
+                ("feature",),
                 "`useDebounce` フックを追加し",
             ),
         ),
@@ -1011,7 +1011,7 @@ SESSIONS = {
                     ),
                 ),
                 ("change", "discovery"),
-                "Refunds now send an `Idempotency-Key` built from `refund.id`",
+                "Edited pay/stripe.py",
             ),
         ),
         (

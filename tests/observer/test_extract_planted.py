@@ -166,7 +166,10 @@ def test_outside_text_stands_only_where_the_sources_say_so(name: str, make: Any)
     tools = [make.edit(1, "a.py", "x = 1", "x = 2"), outside, make.bash(3, "pytest", "1 passed")]
     unit = make.unit("Set x to 2 and don't use eval", "Set `x` to 2 in a.py.", tools=tools)
     found = extract.observe(unit).reply.observations
-    assert found[0].title == "Set `x` to 2 in a.py"
+    # The answer may retell what was met, so what the agent did is told by its deeds; the
+    # chatter of installing is nothing to retell.
+    deed = "Set `x` to 2 in a.py" if name == "install" else "Edited a.py"
+    assert found[0].title == deed
     for draft in found:
         if draft.sources is None or 2 in draft.sources:
             assert draft.type == "discovery"

@@ -8,6 +8,7 @@ list before they leave.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -235,6 +236,7 @@ def _reason(error: Exception, who: Anthropic) -> str:
 
 def _retry_after(error: anthropic.APIStatusError) -> float | None:
     try:
-        return float(error.response.headers.get("retry-after", ""))
+        seconds = float(error.response.headers.get("retry-after", ""))
     except ValueError:
         return None
+    return seconds if math.isfinite(seconds) else None
