@@ -7,13 +7,55 @@ line the light parser does not understand, goes to typer, which has the help and
 
 from __future__ import annotations
 
+import os
 import sys
 
-HOT = ("context", "get", "raw", "search", "status", "timeline")
+HOT = (
+    "context",
+    "get",
+    "project list",
+    "project show",
+    "raw",
+    "search",
+    "status",
+    "timeline",
+)
 
 
 def main() -> int:
-    """Run the command line of this process; its exit code."""
+    """Run the command line of this process; its exit code. A reader of stdout that is not there
+    or has gone is no failure."""
+    _open_closed_streams()
+    try:
+        code = _run()
+        sys.stdout.flush()
+    except OSError as error:
+        return _unwritten(error)
+    except SystemExit as end:
+        # What typer makes of a broken pipe while it prints help.
+        if isinstance(end.__context__, BrokenPipeError):
+            return _unwritten(end.__context__)
+        raise
+    return code
+
+
+def _open_closed_streams() -> None:
+    """The null device where a standard descriptor is closed: nothing has to ask for None, and no
+    file of ours gets the number of one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def _unwritten(error: OSError) -> int:
+    """The exit code when stdout took no more; the interpreter's own flush would make it 120."""
+    from cmem.cli import boundary
+
+    boundary.let_go_of(1)
+    return 0 if isinstance(error, BrokenPipeError) else boundary.end("cmem", error)
+
+
+def _run() -> int:
     argv = [_text(word) for word in sys.argv[1:]]
     if argv[:1] == ["hook"] and not {"--help", "-h"} & set(argv):
         from cmem.cli import hook
@@ -24,8 +66,9 @@ def main() -> int:
 
         sys.stdout.write(f"cmem {__version__}\n")
         return 0
-    if argv[:1] and argv[0] in HOT:
-        code = _light(argv[0], argv[1:])
+    for length in (1, 2):
+        name = " ".join(argv[:length])
+        code = _light(name, argv[length:]) if name in HOT else None
         if code is not None:
             return code
     from cmem.cli import app

@@ -16,7 +16,8 @@ from cmem import paths
 # What the hook imports on its ordinary ways, a session start included.
 HOT = (
     *("cmem", "cmem.config", "cmem.context", "cmem.context.block", "cmem.context.fence"),
-    *("cmem.context.health", "cmem.context.inject", "cmem.context.price", "cmem.context.render"),
+    *("cmem.context.health", "cmem.context.inject", "cmem.context.links"),
+    *("cmem.context.price", "cmem.context.render"),
     *(
         "cmem.context.select",
         "cmem.detach",
@@ -27,7 +28,7 @@ HOT = (
         "cmem.hook",
         "cmem.hosts",
     ),
-    *("cmem.hosts.wire", "cmem.intake", "cmem.lock", "cmem.paths", "cmem.privacy"),
+    *("cmem.hosts.wire", "cmem.intake", "cmem.lock", "cmem.off", "cmem.paths", "cmem.privacy"),
     *("cmem.privacy.gates", "cmem.privacy.sanitise", "cmem.project", "cmem.repo", "cmem.spool"),
     *("cmem.store", "cmem.store.connection", "cmem.store.projects", "cmem.store.recent"),
     *("cmem.store.rows", "cmem.tokens", "cmem.lenient", "cmem.privacy.rules"),

@@ -1,6 +1,6 @@
 """The project of a directory as it is now: the same answer that capture gives.
 
-Effects of ``project``: reads ``.git`` files and resolves links. Part of the session-start
+Effects of ``project``: reads ``.git`` files and ``.cmem.toml``, and resolves links. Part of the session-start
 path, so nothing but hot modules is imported.
 """
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
     from cmem.model import ProjectIdentity
     from cmem.project import Identity
+
+
+SUB_PROJECT = ".cmem.toml"
+_MAX_FILE = 65_537  # one more than is parsed
 
 
 def identity_of(cwd: str, env: "Mapping[str, str]") -> "ProjectIdentity":
@@ -53,14 +57,58 @@ def locate(
     """``project.identify_parts`` with every path resolved first: capture and context must
     not differ by a link."""
     root, common_dir, branch, commit = found
+    place, root, common_dir = _real(cwd), _real(root), _real(common_dir)
+    asked = bool(common_dir) and not project_env
     return project.identify_parts(
-        cwd=_real(cwd),
-        repo=(_real(root), _real(common_dir), branch, commit),
+        cwd=place,
+        repo=(root, common_dir, branch, commit),
         remote=remote,
         project_env=project_env,
         user_home=_real(user_home),
         temp_dir=_real(temp_dir),
+        sub_project=sub_project(place, root, common_dir)[0] if asked else "",
     )
+
+
+def sub_project(cwd: str, root: str, common_dir: str) -> tuple[str, str]:
+    """(name, folder) of the sub-project that the nearest ``.cmem.toml`` from ``cwd`` up to the
+    root of its repository names, ("", "") for none. Paths come in resolved.
+
+    A worktree that has been removed says what the main one says."""
+    if not os.path.isdir(root):
+        main = project.main_root(root, common_dir)
+        cwd, root = main + cwd[len(root) :] if _within(cwd, root) else main, main
+    place = cwd
+    while _within(place, root):
+        name = _named_in(place + "/" + SUB_PROJECT)
+        if name:
+            return name, place
+        place = place.rpartition("/")[0]
+    return "", ""
+
+
+def _within(place: str, root: str) -> bool:
+    return place == root or place.startswith(root + "/")
+
+
+def _named_in(path: str) -> str:
+    """``project`` of a small file of flat keys, "" where there is none."""
+    try:
+        if os.lstat(path).st_mode & 0o170000 != 0o100000:
+            return ""
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ""
+    try:
+        raw = os.read(fd, _MAX_FILE)
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+    from cmem import config
+
+    name = config.parse(raw).get("project", "")
+    return name if isinstance(name, str) else ""
 
 
 def _real(path: str) -> str:

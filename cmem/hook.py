@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from cmem import driver, intake, paths
+from cmem import driver, intake, off, paths
 from cmem.hosts.wire import HOSTS
 
 TYPE_CHECKING = False
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _IDLE_S = 0.5
 _READ_S = 0.8
 _LIMIT_S = 5.0
-# The host gives all hooks of this event 1.5 s together.
-_LIMITS = {"SessionEnd": 1.4}
+# Claude Code gives all hooks of a session's end 1.5 s together, Codex these two 3 s at most.
+_LIMITS = {"SessionEnd": 1.4, "Interrupt": 1.4}
 _OFF = ("0", "false", "no", "off")
 
 
@@ -34,6 +34,7 @@ class _State:
     """What the timer must know when it rings."""
 
     reading = False
+    wanted = False  # by a person: nothing is off for this event
     stored = False
     home = host = event = ""
     payload = b""
@@ -145,9 +146,10 @@ def _keep(raw: bytes, *, size: int, wire: "Wire") -> None:
     try:
         taken = intake.identify(_now.host, _now.event, payload, captured_at=_now.captured_at)
     except ImportError as error:  # apsw is missing or broken; the drain will name the event
-        _spill(error)
+        if _is_wanted(*intake.place(payload, wire)):
+            _spill(error)
         return
-    if taken is None:
+    if taken is None or not _is_wanted(taken.cwd, taken.repo, taken.session):
         return
     _now.payload = taken.payload
     if len(taken.payload) > intake.MAX_EVENT:
@@ -158,6 +160,14 @@ def _keep(raw: bytes, *, size: int, wire: "Wire") -> None:
     if _now.event in wire.injects:
         _inject(taken)
     _start_drain(always=_now.event in wire.always_drain)
+
+
+def _is_wanted(cwd: str, repo: tuple[str, str, str, str] = ("",) * 4, session: str = "") -> bool:
+    """Whether no person has said that nothing of this place or session is to be kept."""
+    globs = os.environ.get("CMEM_EXCLUDE", "")
+    why = off.reason(_now.home, cwd=cwd, repo=repo, session=session, exclude=globs)
+    _now.wanted = not why
+    return _now.wanted
 
 
 def _append(taken: intake.Taken) -> None:
@@ -194,6 +204,9 @@ def _spill(why: object) -> None:
     from cmem import hooklog, spill
 
     if not _now.home:
+        return
+    # What went wrong before the event's own folder was known: the process's stands for it.
+    if not _now.wanted and not _is_wanted(""):
         return
     if not _now.payload:
         _lose(why, 0)

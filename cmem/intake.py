@@ -64,6 +64,21 @@ def identify(host: str, event: str, payload: bytes, *, captured_at: int) -> Take
     return taken
 
 
+def place(payload: bytes, wire: "Wire") -> tuple[str, tuple[str, str, str, str], str]:
+    """(cwd, repository, session) of a reduced payload by the slow reader, for want of SQLite;
+    "" for what it does not tell."""
+    from cmem import lenient
+
+    try:
+        value = lenient.loads(payload)
+    except (ValueError, RecursionError):
+        value = None
+    found = value if isinstance(value, dict) else {}
+    session, cwd = (found.get(wire.paths[at].removeprefix("$.")) for at in (0, 5))
+    cwd = cwd if isinstance(cwd, str) else ""
+    return cwd, repos.read_repo(cwd), eids.safe_id(session) if isinstance(session, str) else ""
+
+
 def reduce(raw: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
     """The payload without anything that must not be stored, b"" when there is none. ``size``
     is the true size where only the head was read."""

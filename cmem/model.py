@@ -83,7 +83,8 @@ class ToolUsed(NamedTuple):
 
 
 class TurnEnded(NamedTuple):
-    """Stop (``outcome`` stop) or StopFailure (``outcome`` failure, ``error`` set)."""
+    """The agent stopped (``outcome`` stop), failed (failure, ``error`` set) or was stopped by
+    the user (interrupted)."""
 
     origin: Origin
     message: str

@@ -1,9 +1,10 @@
 """Which project a directory belongs to: the repository, not the path.
 
 A person's CMEM_PROJECT wins, then git's common directory (one for all worktrees) together
-with its remote, then the folder. The home directory, ``/``, the temp directory and folders
-below it that are no repository are nobody's project. Pure: paths come in resolved. Part of
-the session-start path, so nothing is imported at module level.
+with its remote, then the folder. A file of the repository can only name a part of it. The home
+directory, ``/``, the temp directory and folders below it that are no repository are nobody's
+project. Pure: paths come in resolved. Part of the session-start path, so nothing is imported
+at module level.
 """
 
 TYPE_CHECKING = False
@@ -30,6 +31,7 @@ def identify(
     project_env: str,
     user_home: str,
     temp_dir: str,
+    sub_project: str = "",
 ) -> "ProjectIdentity":
     """``identify_parts`` as the named tuple (whose module costs a hot command 10 ms)."""
     from cmem.model import ProjectIdentity
@@ -42,6 +44,7 @@ def identify(
             project_env=project_env,
             user_home=user_home,
             temp_dir=temp_dir,
+            sub_project=sub_project,
         )
     )
 
@@ -54,18 +57,24 @@ def identify_parts(
     project_env: str,
     user_home: str,
     temp_dir: str,
+    sub_project: str = "",
 ) -> "Identity":
-    """(key, source, name, root, aliases), in the order of ``ProjectIdentity``."""
+    """(key, source, name, root, aliases), in the order of ``ProjectIdentity``.
+
+    ``sub_project`` is what a file of the repository calls the part that ``cwd`` is in. It can
+    only ever name a part of that repository: a folder without one has none."""
     root, common_dir = _trim(repo[0]), _trim(repo[1])
     temps = TEMP_DIRS | {_trim(temp_dir)}
     nowhere = {"", "/", _trim(user_home)} | temps
     place = root if common_dir and root not in nowhere else _trim(cwd)
-    named = _one_line(project_env)
+    named = one_line(project_env)
     if named:
         key = "env:" + named.casefold()
         return key, "environment", named, place, (("env", named.casefold()),)
     if common_dir and root not in nowhere:
-        return _of_repository(root, common_dir, remote.strip())
+        whole = _of_repository(root, common_dir, remote.strip())
+        part = one_line(sub_project)
+        return _part_of(whole, part) if part else whole
     if place in nowhere or place[0] != "/" or _below_any(place, temps):
         return UNSORTED, UNSORTED, UNSORTED, "", ()
     key = place.casefold()
@@ -82,6 +91,14 @@ def _of_repository(root: str, common_dir: str, remote: str) -> "Identity":
         return remote.casefold(), "git-remote", _last(remote), home, tuple(aliases)
     name = _last(home).removesuffix(".git")
     return common_dir.casefold(), "path", name, home, tuple(aliases)
+
+
+def _part_of(whole: "Identity", part: str) -> "Identity":
+    """A project of its own, known by everything but the path that its repository is known by."""
+    key, source, name, root, aliases = whole
+    mark = "#" + part.casefold()
+    own = tuple((kind, alias + mark) for kind, alias in aliases if kind != "path")
+    return key + mark, source, f"{name}/{part}", root, own
 
 
 def main_root(root: str, common_dir: str) -> str:
@@ -102,9 +119,10 @@ def _trim(path: str) -> str:
 
 
 def _last(path: str) -> str:
-    return _one_line(path.rstrip("/").rpartition("/")[2])
+    return one_line(path.rstrip("/").rpartition("/")[2])
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """The text as a project's name: printable, on one line, of a bounded length."""
     shown = "".join(c if c.isprintable() else " " for c in text)
     return " ".join(shown.split())[:NAME_LIMIT]

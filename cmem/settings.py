@@ -69,6 +69,14 @@ SETTINGS: tuple[Setting, ...] = (
         True,
         "Whether hooks start `cmem compress` in the background by themselves.",
     ),
+    Setting(
+        "exclude",
+        "",
+        "Folders of which nothing is stored or shown: globs separated by `:`, such as "
+        '`"~/private:/mnt/*/clients:secret-*"`. `*` stays within a name, `**` is any number of '
+        "folders, a glob that begins with neither `/` nor `~` counts anywhere in a path; what "
+        "lies below such a folder is excluded too. For hooks the variable adds to config.toml.",
+    ),
     Setting("timeout_s", 60, "How many seconds to wait for one answer of the model.", minimum=1),
     Setting("max_calls", 0, "The most model calls one `cmem compress` makes. 0: no limit."),
 )
@@ -84,6 +92,7 @@ class Settings(NamedTuple):
     language: str
     context_budget: int
     auto_compress: bool
+    exclude: str
     timeout_s: int
     max_calls: int
 

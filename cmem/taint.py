@@ -15,16 +15,19 @@ ORDER = ("user", "agent", "local", "external")
 
 # Tools whose result is what the agent itself or one of its helpers wrote.
 _AGENT_TOOLS = frozenset({
-    "Agent", "Task", "SubagentStop", "TodoWrite", "TodoRead", "ExitPlanMode", "EnterPlanMode",
-    "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
+    "Agent", "Task", "task", "SubagentStop", "TodoWrite", "TodoRead", "ExitPlanMode",
+    "EnterPlanMode", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
 })  # fmt: skip
 # Of these, the ones whose result is what a subagent answered.
-SUBAGENT_TOOLS = frozenset({"Agent", "Task", "SubagentStop"})
+SUBAGENT_TOOLS = frozenset({"Agent", "Task", "task", "SubagentStop"})
 _USER_TOOLS = frozenset({"AskUserQuestion"})
 _WEB_TOOLS = frozenset({
     "WebFetch", "WebSearch", "web_search", "web_fetch", "google_web_search", "webfetch",
     "websearch", "codesearch",
 })  # fmt: skip
+# Tools whose input is the text of a patch; what it adds to a file is no command.
+_PATCH_TOOLS = frozenset({"apply_patch", "patch"})
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 _PATH_KEYS = ("file_path", "notebook_path", "path", "filePath", "absolute_path", "dir_path")
 _VENDORED = re.compile(
     r"(?:^|[/\s'\x22=])(?:node_modules|vendor|site-packages|dist-packages)(?:/|$)"
@@ -73,6 +76,10 @@ def of_tool(tool_name: str, tool_input: object, *, cwd: str, roots: Sequence[str
     fields: Mapping[Any, Any] = tool_input if isinstance(tool_input, dict) else {}
     if any(_outside(path, cwd, roots) for path in _paths(fields)):
         return "external"
+    if tool_name in _PATCH_TOOLS:
+        texts = [text for text in fields.values() if isinstance(text, str)]
+        named = [path.strip() for text in texts for path in _PATCHED.findall(text)]
+        return "external" if any(_outside(path, cwd, roots) for path in named) else "local"
     command = fields.get("command")
     if isinstance(command, str) and _stranger(command, cwd, roots):
         return "external"

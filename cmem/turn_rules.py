@@ -72,6 +72,7 @@ class Plan(NamedTuple):
 NOTHING = Plan()
 STALE = End("interrupted", "sweep")
 ASKED = End("open", "asked")
+_ENDED_BY = {"stop": "stop", "interrupted": "interrupt"}
 
 
 def plan(standing: Standing, event: Event) -> Plan:
@@ -121,7 +122,7 @@ def _tool(standing: Standing, prompt_id: str) -> Plan:
 
 
 def _turn_ended(standing: Standing, event: TurnEnded) -> Plan:
-    end = End(event.outcome, "stop" if event.outcome == "stop" else "stop-failure")
+    end = End(event.outcome, _ENDED_BY.get(event.outcome, "stop-failure"))
     match, opened = standing.match, standing.open
     if not event.origin.prompt_id and opened and event.origin.at < opened.opened_at:
         match = standing.last

@@ -24,16 +24,17 @@ def put(
     at: int,
     *,
     repo: tuple[str, str, str, str] = NO_REPO,
+    host: str = "claude-code",
 ) -> bool:
     """Append one event to the spool as the hook does: scrubbed, named, with its columns."""
-    wire = HOSTS["claude-code"]
+    wire = HOSTS[host]
     data = payload_bytes(payload)
     if gates.hit(data):
         data = scrub.scrub_payload(data, wire.shape)
     fields = spool.fields(data.decode(), wire.paths)
     assert fields is not None
     name, digest, window = eid.derive(
-        "claude-code",
+        host,
         event,
         wire=wire,
         fields=fields,  # type: ignore[arg-type]
@@ -43,7 +44,7 @@ def put(
     return spool.append(
         str(home),
         eid=name,
-        host="claude-code",
+        host=host,
         event=event,
         session=fields[0],
         captured_at=at,

@@ -22,7 +22,9 @@ def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     user = tmp_path / "user"
     user.mkdir()
     for name in list(os.environ):
-        if name.startswith(("CMEM_", "CLAUDE", "ANTHROPIC_", "XDG_")):
+        if name.startswith(
+            ("CMEM_", "CLAUDE", "ANTHROPIC_", "XDG_", "CODEX_", "GEMINI_", "OPENCODE_")
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(user))
     monkeypatch.setenv("CMEM_HOME", str(tmp_path / "home"))

@@ -7,7 +7,10 @@ import os
 REAL_HOME = os.path.expanduser("~")
 FORBIDDEN = tuple(
     os.path.join(REAL_HOME, part)
-    for part in (".claude", ".codex", ".gemini", ".local/share/cmem", ".config/cmem")
+    for part in (
+        *(".claude", ".codex", ".gemini", ".config/opencode"),
+        *(".local/share/cmem", ".config/cmem"),
+    )
 )
 WATCHED = {"open", "os.mkdir", "os.rename", "os.remove", "os.chmod", "os.truncate"}
 

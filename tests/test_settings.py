@@ -18,6 +18,7 @@ DEFAULTS = Settings(
     language="auto",
     context_budget=2000,
     auto_compress=True,
+    exclude="",
     timeout_s=60,
     max_calls=0,
 )

@@ -40,30 +40,40 @@ def run(argv: list[str]) -> int:
 def _usage(argv: list[str], message: str) -> str:
     """Typer's complaint as one line that says where the help is."""
     text = " ".join(message.split()).rstrip(".")
-    name = f"{NAME} {argv[0]}" if argv and argv[0] in spec.BY_NAME else NAME
+    names = [" ".join(argv[:count]) for count in (2, 1)]
+    known = [one for one in names if one in spec.BY_NAME or one in spec.GROUPS]
+    name = f"{NAME} {known[0]}" if known else NAME
     return f"{text[:1].lower()}{text[1:]}; see `{name} --help`"
 
 
 def build() -> typer.Typer:
     """The application with every command of the table."""
-    app = typer.Typer(
-        name=NAME,
-        help=SUMMARY,
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["--help", "-h"]},
-    )
+    app = _typer(NAME, SUMMARY)
     app.callback()(_root)
+    groups: dict[str, typer.Typer] = {}
     for command in spec.COMMANDS:
-        app.command(
-            command.name,
+        first, _, second = command.name.partition(" ")
+        if second and first not in groups:
+            groups[first] = _typer(first, spec.GROUPS[first])
+            app.add_typer(groups[first])
+        (groups[first] if second else app).command(
+            second or first,
             help=f"{command.summary}\n\n{command.detail}",
             short_help=command.summary,
             epilog=_epilog(command),
         )(_function(command))
     return app
+
+
+def _typer(name: str, summary: str) -> typer.Typer:
+    return typer.Typer(
+        name=name,
+        help=summary,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
 
 
 def _root(
@@ -91,7 +101,7 @@ def _function(command: spec.Command) -> Callable[..., None]:
     parameters += [_option(option) for option in command.options]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {one.name: one.annotation for one in parameters}
-    call.__name__ = command.name
+    call.__name__ = command.name.replace(" ", "_")
     return call
 
 

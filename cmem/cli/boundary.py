@@ -7,13 +7,16 @@ an issue, which names files, lines and the kind of error but no text of anybody'
 from __future__ import annotations
 
 import os
+import shlex
+import stat
 import sys
 import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cmem import __version__, paths, settings
-from cmem.errors import BusyError, CmemError
+from cmem.context.health import DAMAGED
+from cmem.errors import BusyError, CmemError, ConfigError
 from cmem.privacy.sanitise import clean
 
 if TYPE_CHECKING:
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
 BUG = 3
 INTERRUPTED = 130
 # What SQLite says when the file is at fault and not the program, by the driver's own names.
-DAMAGED = ("CorruptError", "NotADBError")
 UNUSABLE = ("CantOpenError", "FullError", "IOError", "PermissionsError", "ReadOnlyError")
 
 
@@ -35,19 +37,24 @@ def guard(command: Command, values: Mapping[str, Any]) -> int:
         code = _function(command.target)(values)
         sys.stdout.flush()
     except BrokenPipeError:
-        _let_go_of_stdout()
+        let_go_of(1)
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - this is the boundary
-        return _end(command.name, error)
+        code = end(command.name, error)
+        _drop_unwritable()
     return code
 
 
 def complain(text: str) -> None:
-    """One line to stderr."""
+    """One line to stderr; the exit code tells where nobody can read it."""
     line = clean(text, one_line=True)
-    sys.stderr.write(f"cmem: {line.encode('utf-8', 'replace').decode()}\n")
+    try:
+        sys.stderr.write(f"cmem: {line.encode('utf-8', 'replace').decode()}\n")
+        sys.stderr.flush()
+    except OSError:
+        let_go_of(2)
 
 
 def _function(target: str) -> Callable[[Mapping[str, Any]], int]:
@@ -56,8 +63,24 @@ def _function(target: str) -> Callable[[Mapping[str, Any]], int]:
     return found
 
 
-def _end(name: str, error: Exception) -> int:
-    expected = _expected(error)
+def let_go_of(fd: int) -> None:
+    """Nobody takes what is written there: let the interpreter's last flush go nowhere."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, fd)
+    os.close(null)
+
+
+def _drop_unwritable() -> None:
+    """What a full disk did not take would be tried, and told, once more at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        let_go_of(1)
+
+
+def end(name: str, error: Exception) -> int:
+    """Tell what went wrong in the command; its exit code."""
+    expected = _expected(name, error)
     if expected is not None:
         complain(str(expected))
         return expected.exit_code
@@ -67,27 +90,67 @@ def _end(name: str, error: Exception) -> int:
     return BUG
 
 
-def _expected(error: Exception) -> CmemError | None:
+def _expected(name: str, error: Exception) -> CmemError | None:
     """The error as one that was to be expected; None for a bug."""
+    unfit = _unfit_home(error)
+    if unfit:
+        return ConfigError(unfit)
     if isinstance(error, CmemError):
         return error
     names = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "apsw"]
     if "BusyError" in names or "LockedError" in names:
         return BusyError("the memory is in use by another process; try again")
     if any(name in names for name in DAMAGED):
-        return CmemError("memory.db is damaged; move it away or restore a backup")
+        return CmemError(_damage(name, _file_at_fault(error)))
     if any(name in names for name in UNUSABLE):
-        return CmemError(f"could not use memory.db: {error}")
+        return CmemError(f"could not use {_file_at_fault(error)}: {error}")
     if isinstance(error, OSError):
         reason = (error.strerror or type(error).__name__).lower()
         return CmemError(f"{error.filename}: {reason}" if error.filename else reason)
     return None
 
 
-def _let_go_of_stdout() -> None:
-    """The reader has gone: let the interpreter's last flush go nowhere."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
+def _unfit_home(error: Exception) -> str:
+    """What to do about the data home, where that is at fault and the error does not say; ""
+    where it is not. The place itself is asked: a closed door has many error numbers."""
+    cause = error if isinstance(error, OSError) else error.__cause__
+    if not isinstance(cause, OSError) or (isinstance(error, CmemError) and ";" in str(error)):
+        return ""
+    home = paths.data_home(settings.environment())
+    if cause.filename != home and not str(cause.filename).startswith(home + "/"):
+        return ""
+    try:
+        found = os.stat(home)
+    except OSError:
+        return ""
+    elsewhere = "set CMEM_HOME to a place of your own"
+    if not stat.S_ISDIR(found.st_mode):
+        return f"the data home {home} is not a folder; move that file away or {elsewhere}"
+    if found.st_uid != os.geteuid():
+        return f"the data home {home} belongs to somebody else; {elsewhere}"
+    if found.st_mode & 0o022:
+        return f"others can write to the data home; run `chmod 700 {shlex.quote(home)}`"
+    return ""
+
+
+def _file_at_fault(error: Exception) -> str:
+    """The database the error came from: the innermost module of ours on the way knows."""
+    found = "memory.db"
+    trace = error.__traceback__
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if module.startswith("cmem."):
+            found = "spool.db" if module.startswith("cmem.spool") else "memory.db"
+        trace = trace.tb_next
+    return found
+
+
+def _damage(name: str, file: str) -> str:
+    if file == "memory.db":
+        return "memory.db is damaged; move it away or restore a backup"
+    if name == "compress":
+        return "spool.db is damaged; move it away, hooks make a new one"
+    return "spool.db is damaged; run `cmem compress`, which saves what can be read of it"
 
 
 def _report(name: str, error: Exception) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cmem import here, repo, settings
-from cmem.cli import output, place
+from cmem.cli import off, output, place
 from cmem.context import block, inject
 from cmem.errors import CmemError, UsageError
 
@@ -19,7 +19,9 @@ def run(values: Mapping[str, Any]) -> int:
     if source not in SOURCES:
         raise UsageError(f"no such source: {source}; known: {', '.join(SOURCES)}")
     name, text, tokens, chosen, omitted = _build(values, _budget(values))
-    if source in inject.SILENT:
+    # What is asked for by its name is not what a session in this folder would be given.
+    why = "" if values["project"] else off.why()
+    if source in inject.SILENT or why:
         text, tokens, chosen = "", 0, []
     if values["json"]:
         items = [{"id": ref, "why": why} for ref, why in chosen]
@@ -30,11 +32,13 @@ def run(values: Mapping[str, Any]) -> int:
     if not text:
         silent = f"a session that begins with {source} already holds its block"
         nothing = silent if source in inject.SILENT else f"nothing remembered for {name} yet"
+        nothing = why or nothing
         output.write_lines([output.plain(nothing)])
         return 0
-    output.write_lines([(line, "")] for line in text.split("\n"))
+    output.write_lines(output.paragraphs(text))
     if values["explain"]:
-        output.write_lines([[(f"{ref}: {why}", "dim")] for ref, why in chosen])
+        told = (output.plain(f"{ref}: {why}")[0][0] for ref, why in chosen)
+        output.write_lines([(line, "dim")] for line in told)
     return 0
 
 

@@ -8,15 +8,19 @@ import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import launcher, paths, settings
+from cmem import launcher, paths, settings, spool
 from cmem.cli.place import directory
 from cmem.errors import CmemError, ConfigError, UsageError
-from cmem.install import claude_code, provider, purge, register
+from cmem.install import claude_code, codex, gemini_cli, opencode, provider, purge, register
+from cmem.install.host import RefusedError
 from cmem.observer import providers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cmem.install.host import Host
+
+HOSTS: Mapping[str, Host] = {one.HOST: one for one in (claude_code, codex, gemini_cli, opencode)}
 REFUSAL = """\
 cmem: will not edit {path}: {reason}
 The file was not changed. {what}
@@ -24,8 +28,9 @@ The file was not changed. {what}
 
 
 class Place(NamedTuple):
-    """Where an install works: the data home, and the host's settings file."""
+    """Where an install works: the host, the data home, and the host's settings file."""
 
+    host: Host
     home: str
     scope: str
     path: str
@@ -35,17 +40,17 @@ def run_install(options: Mapping[str, object]) -> int:
     """Register the hooks; 1 with the snippet to add by hand when the file cannot be edited.
     The launcher is there in both cases, so that the snippet works once it is pasted."""
     place = _place(options)
-    wanted = claude_code.hooks(lambda event: _command(place.home, event))
+    wanted = place.host.hooks(lambda event: _command(place, event))
     if options.get("print"):
         _prepare(place.home)
-        print(claude_code.snippet(wanted))
+        print(place.host.snippet(wanted))
         return 0
     try:
         return _install(place, wanted, options)
-    except claude_code.RefusedError as error:
+    except RefusedError as error:
         if not options.get("dry_run"):
             _prepare(place.home)
-        what = "Correct it, or add this by hand:\n" + claude_code.snippet(wanted)
+        what = "Correct it, or add this by hand:\n" + place.host.snippet(wanted)
         sys.stderr.write(REFUSAL.format(path=place.path, reason=error, what=what))
         return error.exit_code
 
@@ -61,7 +66,7 @@ def run_uninstall(options: Mapping[str, object]) -> int:
             raise CmemError("nothing was changed; say yes, or use --yes")
     try:
         return _uninstall(place, options)
-    except claude_code.RefusedError as error:
+    except RefusedError as error:
         what = f"Correct it, or take out the hooks that run {paths.launcher(place.home)} by hand."
         sys.stderr.write(REFUSAL.format(path=place.path, reason=error, what=what))
         return error.exit_code
@@ -74,7 +79,7 @@ def _install(
     chosen = provider.resolve(place.home, name)
     if name is not None:
         providers.get(chosen)  # an unknown name ends here, before anything is written
-    plan = register.plan_install(place.home, place.path, wanted)
+    plan = register.plan_install(place.home, place.path, wanted, host=place.host)
     if options.get("dry_run"):
         return _show_plans([plan], as_json=bool(options.get("json")))
     if plan.changes and not options.get("yes") and sys.stdin.isatty() and sys.stdout.isatty():
@@ -85,10 +90,11 @@ def _install(
     with register.locked(place.home):
         if isinstance(name, str):
             provider.choose(place.home, name)
-        done = register.install(place.home, place.path, wanted, now=_now())
-    warnings = [*done.plan.warnings, *_scope_warnings(place)]
+        done = register.install(place.home, place.path, wanted, now=_now(), host=place.host)
+    notice = [place.host.NOTICE] if place.host.NOTICE and done.plan.changes else []
+    warnings = [*done.plan.warnings, *_scope_warnings(place), *notice]
     report = {
-        "host": claude_code.HOST,
+        "host": place.host.HOST,
         "scope": place.scope,
         "settings": place.path,
         "changed": done.plan.changes,
@@ -109,32 +115,35 @@ def _install(
 
 
 def _installed(place: Place, done: register.Done, chosen: settings.Settings) -> list[str]:
-    count = len(claude_code.EVENTS)
+    title, count = place.host.TITLE, len(place.host.EVENTS)
     if done.plan.changes:
         backup = f" The file as it was: {done.backup}" if done.backup else ""
-        first = f"Registered {count} hooks for Claude Code in {place.path}.{backup}"
+        first = f"Registered {count} hooks for {title} in {place.path}.{backup}"
     else:
-        first = f"All {count} hooks for Claude Code are registered in {place.path} already."
+        first = f"All {count} hooks for {title} are registered in {place.path} already."
     return [
         first,
         f"Memories are kept in {place.home}, readable by you alone.",
         *provider.explain(place.home, chosen),
-        "Next: start a Claude Code session; `cmem status` shows what arrives, "
-        "`cmem uninstall` takes this out again.",
+        f"Next: start a {title} session; `cmem status` shows what arrives, "
+        f"`{_undo(place)}` takes this out again.",
     ]
 
 
+def _undo(place: Place) -> str:
+    named = "" if place.host is claude_code else " " + place.host.HOST
+    return "cmem uninstall" + named
+
+
 def _uninstall(place: Place, options: Mapping[str, object]) -> int:
-    chosen = options.get("scope") and not options.get("purge")
-    known = [] if chosen else register.recorded(place.home, claude_code.HOST)
-    files = list(dict.fromkeys([os.path.realpath(place.path), *known]))
-    plans = [register.plan_uninstall(place.home, path) for path in files]
+    files = _files(place, options)
+    plans = [register.plan_uninstall(place.home, path, host=host) for path, host in files.items()]
     if options.get("dry_run"):
         return _show_plans(plans, as_json=bool(options.get("json")))
     changed = _carry_out(place, files) if os.path.isdir(place.home) or _any(plans) else []
     left = purge.purge(place.home) if options.get("purge") else []
     report = {
-        "host": claude_code.HOST,
+        "host": place.host.HOST,
         "settings": changed,
         "changed": bool(changed),
         "home": place.home,
@@ -148,12 +157,26 @@ def _uninstall(place: Place, options: Mapping[str, object]) -> int:
     return 0
 
 
-def _carry_out(place: Place, files: list[str]) -> list[str]:
+def _files(place: Place, options: Mapping[str, object]) -> dict[str, Host]:
+    """The files to take the hooks out of. Without a scope: wherever the host's were put; with
+    the memory every host's hooks go, for they would have nothing left to start."""
+    found = {os.path.realpath(place.path): place.host}
+    purged = options.get("purge")
+    for name, path in register.everywhere(place.home):
+        if name in HOSTS and (purged or (name == place.host.HOST and not options.get("scope"))):
+            found[path] = HOSTS[name]
+    return found
+
+
+def _carry_out(place: Place, files: Mapping[str, Host]) -> list[str]:
     """Uninstall from each file; returns those that changed. The launcher goes with the last."""
     _make_home(place.home)
     with register.locked(place.home):
-        done = [register.uninstall(place.home, path, now=_now()) for path in files]
-        if not register.recorded(place.home, claude_code.HOST):
+        done = [
+            register.uninstall(place.home, path, now=_now(), host=host)
+            for path, host in files.items()
+        ]
+        if not register.everywhere(place.home):
             purge.remove_launcher(place.home)
     return [one.plan.target.named for one in done if one.plan.changes]
 
@@ -161,7 +184,7 @@ def _carry_out(place: Place, files: list[str]) -> list[str]:
 def _uninstalled(place: Place, changed: list[str], left: list[str], *, purged: bool) -> list[str]:
     lines = [f"Took the hooks out of {path}." for path in changed]
     if not changed:
-        lines.append("No hook of this data home was registered with Claude Code.")
+        lines.append(f"No hook of this data home was registered with {place.host.TITLE}.")
     if left:
         lines.append(f"Left in {place.home}, because cmem did not make it: {', '.join(left)}")
     elif purged:
@@ -186,33 +209,36 @@ def _any(plans: list[register.Plan]) -> bool:
 
 
 def _place(options: Mapping[str, object]) -> Place:
-    host = options.get("host") or claude_code.HOST
-    if host != claude_code.HOST:
-        raise UsageError(f"no such host: {host}; known: {claude_code.HOST}")
+    name = str(options.get("host") or claude_code.HOST)
+    if name not in HOSTS:
+        raise UsageError(f"no such host: {name}; known: {', '.join(HOSTS)}")
     scope = str(options.get("scope") or "user")
     if scope not in ("user", "project"):
         raise UsageError(f"no such scope: {scope}; known: user, project")
     env = settings.environment()
-    path = claude_code.settings_path(
+    path = HOSTS[name].settings_path(
         env=env, user_home=_user_home(env), scope=scope, cwd=directory()
     )
-    return Place(os.path.abspath(paths.data_home(env)), scope, path)
+    return Place(HOSTS[name], os.path.abspath(paths.data_home(env)), scope, path)
 
 
 def _scope_warnings(place: Place) -> list[str]:
     if place.scope != "project":
         return []
-    return [
+    told = (
         f"{place.path} now names paths of this machine; whoever shares this repository gets "
-        "them too. To keep them to yourself, move the hooks to settings.local.json"
-    ]
+        "them too"
+    )
+    return [". ".join(filter(None, (told, place.host.OWN_SCOPE)))]
 
 
 def _prepare(home: str) -> str:
     """The data home is there with a launcher of this installation; the launcher's path."""
     _make_home(home)
     with register.locked(home):
-        return launcher.install(home)
+        path = launcher.install(home)
+        spool.prepare(home)
+        return path
 
 
 def _make_home(home: str) -> None:
@@ -225,8 +251,9 @@ def _make_home(home: str) -> None:
         ) from error
 
 
-def _command(home: str, event: str) -> str:
-    return launcher.command(launcher.interpreter(), home, host=claude_code.HOST, event=event)
+def _command(place: Place, event: str) -> str:
+    python = launcher.interpreter()
+    return launcher.command(python, place.home, host=place.host.HOST, event=event)
 
 
 def _user_home(env: Mapping[str, str]) -> str:

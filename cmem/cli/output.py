@@ -17,7 +17,8 @@ from cmem.privacy.sanitise import clean
 # Of what JSON lets stand in a string: characters that steer, hide or reorder, and halves of a
 # surrogate pair, which are no UTF-8.
 _ACTIVE = re.compile(
-    "[\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff"
+    "[\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
+    "\uffa0\ufff9-\uffff"
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 
@@ -35,7 +36,9 @@ def write_json(document: object) -> None:
 
 
 def write_lines(lines: Iterable[Line]) -> None:
-    """Lines of styled pieces; styles show on a terminal only."""
+    """Lines of styled pieces; styles show on a terminal only. Every piece passes the sanitiser
+    here, whoever made it."""
+    lines = [[(clean(text), style) for text, style in line] for line in lines]
     if sys.stdout.isatty():
         from cmem.cli import terminal
 

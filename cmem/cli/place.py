@@ -72,7 +72,9 @@ def scope(conn: apsw.Connection, values: Mapping[str, Any]) -> Scope:
     if named:
         found = projects.find_by_name(conn, str(named))
         if not found:
-            raise CmemError(_unknown_project(conn, str(named)))
+            from cmem.projects_admin import unknown
+
+            raise CmemError(unknown(conn, str(named)))
         members = [one for ref, _ in found for one in projects.family(conn, ref)]
         return Scope(tuple(dict.fromkeys(members)), found[0][1])
     identity = here.identity_of(directory(), settings.environment())
@@ -126,15 +128,3 @@ def find(conn: apsw.Connection, text: str) -> Ref | None:
         found = read.find_session(conn, text.strip())
         return ref if found is None else ("N", found)
     return ref
-
-
-def _unknown_project(conn: apsw.Connection, name: str) -> str:
-    from difflib import get_close_matches
-
-    known = sorted({one for _, one in projects.names(conn)})
-    folded = {one.casefold(): one for one in known}
-    near = [folded[one] for one in get_close_matches(name.casefold(), folded, n=3, cutoff=0.5)]
-    near += [one for one in known if name.casefold() in one.casefold() and one not in near]
-    if not near:
-        return f"no such project: {name}; known: {', '.join(known[:10]) or 'none yet'}"
-    return f"no such project: {name}; did you mean {', '.join(near[:5])}?"

@@ -1,6 +1,23 @@
 """When to say that memory has stopped although there is something to remember. HOT; pure."""
 
 DAY_MS = 86_400_000
+# What SQLite says when the file is at fault and not the program, by the driver's own names.
+DAMAGED = ("CorruptError", "NotADBError")
+MEMORY_DAMAGED = (
+    "memory.db is damaged; move it away or put back a copy: `cmem doctor` says where they are"
+)
+SPOOL_DAMAGED = (
+    "captured events wait in spill files because spool.db is damaged; run `cmem compress`"
+)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error in reading a database, or one made of it, says that the file is damaged.
+    Text in it that is no UTF-8 was never written by us."""
+    if isinstance(error, UnicodeDecodeError):
+        return True
+    made_of = [error] if error.__cause__ is None else [error, error.__cause__]
+    return any(kind.__name__ in DAMAGED for one in made_of for kind in type(one).__mro__)
 
 
 def stalled(*, oldest_pending: int | None, last_success: int | None, now: int) -> str:

@@ -1,8 +1,9 @@
 """What the session-start hook prints: one JSON document, or nothing. HOT."""
 
+import os
 import time
 
-from cmem import here
+from cmem import here, paths
 from cmem.context import block, health
 from cmem.context.fence import line
 from cmem.store import connection, recent
@@ -10,6 +11,8 @@ from cmem.store import connection, recent
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
+
+    Identity = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 
 # A resumed or forked session still holds the block it started with.
 SILENT = ("resume", "fork")
@@ -28,22 +31,36 @@ def session_start(
     """The complete document for the host; b"" where there is nothing to say.
 
     ``session`` is the host's id of the running session: after a compaction its own memories
-    come first. A project without memories gets one line for the person, none for the model.
+    come first. A project without memories gets one line for the person, none for the model;
+    a damaged file gets one too.
     """
     if source in SILENT or budget <= 0:
         return b""
     identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
-    name, text, trouble = identity[2], "", ""
-    conn = connection.open_reader(home, index=False)
-    if conn is not None:
-        try:
-            own = session if source == "compact" else ""
-            found = block.build(conn, identity, cwd=cwd, branch=repo[2], budget=budget, session=own)
-            name, text = found[0], found[1]
-            trouble = _trouble(conn)
-        finally:
-            conn.close()
+    own = session if source == "compact" else ""
+    try:
+        name, text, trouble = _remembered(
+            home, identity, cwd=cwd, branch=repo[2], budget=budget, session=own
+        )
+    except Exception as error:
+        if not health.is_damage(error):
+            raise
+        name, text, trouble = identity[2], "", health.MEMORY_DAMAGED
     return document(text, _message(name, text, trouble))
+
+
+def _remembered(
+    home: str, identity: "Identity", *, cwd: str, branch: str, budget: int, session: str
+) -> tuple[str, str, str]:
+    """(the project's name, its block or "", what is wrong or "")."""
+    conn = connection.open_reader(home, index=False)
+    if conn is None:
+        return identity[2], "", _spilling(home)
+    try:
+        found = block.build(conn, identity, cwd=cwd, branch=branch, budget=budget, session=session)
+        return found[0], found[1], _spilling(home) or _trouble(conn)
+    finally:
+        conn.close()
 
 
 def _message(name: str, text: str, trouble: str) -> str:
@@ -62,6 +79,26 @@ def _trouble(conn: "apsw.Connection") -> str:
         last_success=recent.last_success(conn),
         now=time.time_ns() // 1_000_000,
     )
+
+
+def _spilling(home: str) -> str:
+    """Whether events lie in files because the spool cannot take them. Without such a file, as
+    nearly always, one look into a folder is the whole cost."""
+    try:
+        names = os.listdir(paths.spill_dir(home))
+    except OSError:
+        return ""
+    if not any(name.endswith(".event") for name in names):
+        return ""
+    from cmem import spool_check
+
+    seen = spool_check.look(home)
+    if seen is None or not seen.trouble:
+        return ""
+    # Neither a spool that another process holds nor one of a newer cmem is damaged.
+    if "locked" in seen.trouble or "this cmem knows" in seen.trouble:
+        return ""
+    return health.SPOOL_DAMAGED
 
 
 def document(text: str, message: str) -> bytes:

@@ -19,8 +19,13 @@ def __getattr__(name: str) -> "dict[str, Decoder]":
     """``DECODERS``, made at first use."""
     if name != "DECODERS":
         raise AttributeError(name)
-    from cmem.hosts import claude_code
+    from cmem.hosts import claude_code, codex, gemini_cli, opencode
 
-    table: dict[str, Decoder] = {"claude-code": claude_code.decode}
+    table: dict[str, Decoder] = {
+        "claude-code": claude_code.decode,
+        "codex": codex.decode,
+        "gemini-cli": gemini_cli.decode,
+        "opencode": opencode.decode,
+    }
     globals()["DECODERS"] = table
     return table

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
+from cmem import lenient
+from cmem.privacy import second
 from cmem.privacy.sanitise import clean
-from cmem.privacy.scrub import scrub_text
 
 FIELD_BYTES = 65_536
 LINE_LIMIT = 1_024
@@ -21,6 +23,8 @@ ITEMS = 2_000
 MIN_STRING = 256
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\s-]{256,}={0,2}\s*")
+# Of the names of secrets, those that are worth a second reading of the whole payload.
+_TELLING = (b"pass", b"pwd", b"secret", b"token", b"apikey", b"api_key", b"api-key", b"credential")
 _BINARY_KEYS = frozenset({"data", "base64"})
 
 
@@ -35,7 +39,7 @@ def line(value: object) -> str:
     """A text field on one line, at most 1,024 characters."""
     if not isinstance(value, str):
         return ""
-    return clean(value, one_line=True).strip()[:LINE_LIMIT]
+    return second.scrub(clean(value, one_line=True).strip())[:LINE_LIMIT]
 
 
 def path(value: object) -> str:
@@ -60,6 +64,47 @@ def document(value: object) -> str:
         limit //= 2
         shown = _dump(_shorten(plain, limit))
     return shown if _size(shown) <= FIELD_BYTES else _dump(_fit(shown, FIELD_BYTES // 4))
+
+
+def without_known(payload: bytes) -> bytes:
+    """The payload without the values that an assignment somewhere in it gives away, wherever
+    they stand: a command that sets a password often prints it too.
+
+    Itself when there is none, or when it is no JSON."""
+    folded = payload.lower()
+    if not any(literal in folded for literal in _TELLING):
+        return payload
+    try:
+        value = lenient.loads(payload.removeprefix(b"\xef\xbb\xbf"))
+    except ValueError:
+        return payload
+    known = second.known_values(_texts(value, "", 0))
+    return lenient.dumps(_without(value, known, 0)) if known else payload
+
+
+def _texts(value: object, key: str, depth: int) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield key, clean(value)
+    elif isinstance(value, dict) and depth < DEPTH:
+        pair = second.pair_name(value)
+        for name, item in value.items():
+            yield from _texts(item, second.pair_key(name, pair), depth + 1)
+    elif isinstance(value, list) and depth < DEPTH:
+        for item in value:
+            yield from _texts(item, key, depth + 1)
+
+
+def _without(value: object, known: list[str], depth: int) -> object:
+    if isinstance(value, str):
+        return second.without(value, known)
+    if isinstance(value, dict) and depth < DEPTH:
+        return {
+            second.without(name, known): _without(item, known, depth + 1)
+            for name, item in value.items()
+        }
+    if isinstance(value, list) and depth < DEPTH:
+        return [_without(item, known, depth + 1) for item in value]
+    return value
 
 
 def cut(string: str, limit: int) -> str:
@@ -91,18 +136,21 @@ def _dump(value: object) -> str:
 
 def _walk(value: object, *, depth: int, key: str = "") -> object:
     if isinstance(value, str):
-        return _binary(value) if key in _BINARY_KEYS else _string(value)
+        return _binary(value) if key in _BINARY_KEYS else second.scrub_value(key, clean(value))
     if isinstance(value, (dict, list)) and depth >= DEPTH:
         return "[… nested too deep for cmem …]"
     if isinstance(value, dict):
         items = list(value.items())
+        pair = second.pair_name(value)
         kept = {
-            clean(name, one_line=True): _walk(item, depth=depth + 1, key=name)
+            second.scrub(clean(name, one_line=True)): _walk(
+                item, depth=depth + 1, key=second.pair_key(name, pair)
+            )
             for name, item in items[:ITEMS]
         }
         return kept | _rest(len(items))
     if isinstance(value, list):
-        walked = [_walk(item, depth=depth + 1) for item in value[:ITEMS]]
+        walked = [_walk(item, depth=depth + 1, key=key) for item in value[:ITEMS]]
         return walked + [f"[… {len(value) - ITEMS} items cut by cmem …]"] * (len(value) > ITEMS)
     return _number(value)
 
@@ -119,7 +167,7 @@ def _number(value: object) -> object:
 
 
 def _string(value: str) -> str:
-    return scrub_text(clean(value))
+    return second.scrub(clean(value))
 
 
 def _binary(value: str) -> str:

@@ -54,4 +54,56 @@ HOSTS = {
         always_drain=("SessionStart", "Stop", "StopFailure", "PreCompact", "SessionEnd"),
         shape=("prompt", "tool_input", "command", ("tool_response", "error")),
     ),
+    "codex": Wire(
+        kinds={
+            "SessionStart": "other",
+            "UserPromptSubmit": "prompt",
+            "PostToolUse": "tool",
+            "Stop": "other",
+            "StopFailure": "other",
+            "Interrupt": "other",
+            "SubagentStop": "other",
+            "PreCompact": "other",
+            "SessionEnd": "other",
+        },
+        paths=("$.session_id", "$.turn_id", "$.tool_use_id", "$.prompt", "$.source", "$.cwd"),
+        injects=("SessionStart",),
+        recurring={"SessionStart": ("resume", "compact"), "SessionEnd": (), "PreCompact": ()},
+        always_drain=(
+            *("SessionStart", "Stop", "StopFailure", "Interrupt", "PreCompact", "SessionEnd"),
+        ),
+        shape=("prompt", "tool_input", "command", ("tool_response", "error")),
+    ),
+    "gemini-cli": Wire(
+        # PreCompress comes before every model call, whether or not anything is compressed.
+        kinds={
+            "SessionStart": "other",
+            "BeforeAgent": "prompt",
+            "AfterTool": "tool",
+            "AfterAgent": "other",
+            "SessionEnd": "other",
+        },
+        # It sends no ids of prompts and tool calls; what it would call them is not known.
+        paths=("$.session_id", "$.prompt_id", "$.tool_use_id", "$.prompt", "$.source", "$.cwd"),
+        injects=("SessionStart",),
+        # Every payload holds the time, so equal bytes are one event.
+        recurring={},
+        always_drain=("SessionStart", "AfterAgent", "SessionEnd"),
+        shape=("prompt", "tool_input", "command", ("tool_response",)),
+    ),
+    "opencode": Wire(
+        kinds={
+            "SessionStart": "other",
+            "ChatMessage": "prompt",
+            "ToolExecuted": "tool",
+            "SessionIdle": "other",
+            "SessionCompacting": "other",
+            "SessionEnd": "other",
+        },
+        paths=("$.session_id", "$.prompt_id", "$.tool_use_id", "$.prompt", "$.source", "$.cwd"),
+        injects=("SessionStart",),
+        recurring={"SessionStart": (), "SessionEnd": (), "SessionCompacting": ()},
+        always_drain=("SessionStart", "SessionIdle", "SessionCompacting", "SessionEnd"),
+        shape=("prompt", "tool_input", "command", ("tool_response",)),
+    ),
 }

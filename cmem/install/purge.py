@@ -11,8 +11,8 @@ from cmem.errors import BusyError, CmemError
 WAIT_MS = 10_000
 FOLDERS = ("backups", "quarantine", "reports", "spill")
 # With what SQLite, the launcher and a killed write leave beside a file.
-PREFIXES = ("config.toml", "hook.", "install.", "memory.db", "spool.db")
-FILES = ("compress.lock", "dropped")
+PREFIXES = ("config.toml", "hook.", "install.", "memory.db", "off-sessions", "spool.db")
+FILES = ("compress.lock", "dropped", "off")
 
 
 def check(home: str, *, user_home: str) -> None:

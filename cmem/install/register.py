@@ -16,17 +16,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem import lock, paths
 from cmem.errors import BusyError, CmemError
 from cmem.install import claude_code, files, record
+from cmem.install.host import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from cmem.install.host import Host
+
 KEPT_BACKUPS = 5
+BOM = "\ufeff"
 WAIT_MS = 5_000
 
 
 class Plan(NamedTuple):
     """What an install or uninstall would leave in the file; ``record`` is None for none."""
 
+    host: str
     target: files.Target
     new: bytes | None
     record: record.Record | None
@@ -44,49 +49,63 @@ class Done(NamedTuple):
     backup: str
 
 
-def plan_install(home: str, path: str, wanted: Mapping[str, dict[str, object]]) -> Plan:
+def plan_install(
+    home: str, path: str, wanted: Mapping[str, dict[str, object]], *, host: Host = claude_code
+) -> Plan:
     """The file with our hooks in it; RefusedError when it cannot be edited safely."""
     target = files.read(path)
     launcher = _launcher(home)
     bom, text = _decode(target.raw)
     old = record.load(home).get(target.path)
-    original, created = _without_us(target, old, launcher=launcher)
-    new = _encode(bom, claude_code.add(text, wanted, launcher=launcher))
+    original, created = _without_us(target, old, host=host, launcher=launcher)
+    new = _encode(bom, host.add(text, wanted, launcher=launcher))
     kept = old.written if old is not None and old.original == original else ()
     written = tuple(one for one in kept if one != record.digest(new)) + (record.digest(new),)
     after = record.Record(
-        host=claude_code.HOST,
+        host=host.HOST,
         path=target.path,
         original=original,
         written=written[-record.KEPT_WRITES :],
         created=tuple(created),
         folder=old.folder if old is not None else "",
     )
-    warnings = claude_code.warnings(_decode(new)[1], launcher=launcher)
-    return Plan(target, new, after, tuple(warnings))
+    warnings = host.warnings(_decode(new)[1], launcher=launcher)
+    return Plan(host.HOST, target, new, after, tuple(warnings))
 
 
-def plan_uninstall(home: str, path: str) -> Plan:
+def plan_uninstall(home: str, path: str, *, host: Host = claude_code) -> Plan:
     """The file without our hooks: the very bytes from before if nobody else edited it since."""
     target = files.read(path)
     old = record.load(home).get(target.path)
-    original, _ = _without_us(target, old, launcher=_launcher(home))
-    return Plan(target, original, None, ())
+    original, _ = _without_us(target, old, host=host, launcher=_launcher(home))
+    return Plan(host.HOST, target, original, None, ())
 
 
-def install(home: str, path: str, wanted: Mapping[str, dict[str, object]], *, now: int) -> Done:
+def install(
+    home: str,
+    path: str,
+    wanted: Mapping[str, dict[str, object]],
+    *,
+    now: int,
+    host: Host = claude_code,
+) -> Done:
     """Our hooks are registered in the file at ``path``, once each."""
-    return _twice(lambda: _carry_out(home, plan_install(home, path, wanted), now=now))
+    return _twice(lambda: _carry_out(home, plan_install(home, path, wanted, host=host), now=now))
 
 
-def uninstall(home: str, path: str, *, now: int) -> Done:
+def uninstall(home: str, path: str, *, now: int, host: Host = claude_code) -> Done:
     """No hook of ours is in the file at ``path``."""
-    return _twice(lambda: _carry_out(home, plan_uninstall(home, path), now=now))
+    return _twice(lambda: _carry_out(home, plan_uninstall(home, path, host=host), now=now))
 
 
 def recorded(home: str, host: str) -> list[str]:
     """The files of ``host`` that an install into this data home has edited."""
-    return [one.path for one in record.load(home).values() if one.host == host]
+    return [path for name, path in everywhere(home) if name == host]
+
+
+def everywhere(home: str) -> list[tuple[str, str]]:
+    """(host, file) of each file that an install into this data home has edited."""
+    return [(one.host, one.path) for one in record.load(home).values()]
 
 
 def diff(plan: Plan) -> str:
@@ -139,20 +158,20 @@ def _twice(attempt: Callable[[], Done]) -> Done:
 
 
 def _without_us(
-    target: files.Target, old: record.Record | None, *, launcher: str
+    target: files.Target, old: record.Record | None, *, host: Host, launcher: str
 ) -> tuple[bytes | None, list[str]]:
     """The file's bytes as if we had never been there, and the containers we must then make."""
     if target.raw is None:
-        return None, claude_code.created_by("")
+        return None, host.created_by("")
     if old is not None and record.digest(target.raw) in old.written:
         return old.original, list(old.created)
     bom, text = _decode(target.raw)
     created = old.created if old is not None else None
-    bare = claude_code.take_out(text, launcher=launcher, created=created)
+    bare = host.take_out(text, launcher=launcher, created=created)
     ours = old is not None and old.original is None
-    if ours and bare.strip() == "{}":
-        return None, claude_code.created_by("")
-    needed = claude_code.created_by(bare)
+    if bare is None or (ours and bare.strip() == "{}"):
+        return None, host.created_by("")
+    needed = host.created_by(bare)
     return target.raw if bare == (text or "{}\n") else _encode(bom, bare), needed
 
 
@@ -161,9 +180,9 @@ def _decode(raw: bytes | None) -> tuple[str, str]:
     try:
         text = (raw or b"").decode("utf-8")
     except UnicodeDecodeError as error:
-        raise claude_code.RefusedError("not UTF-8") from error
-    bom = claude_code.BOM if text.startswith(claude_code.BOM) else ""
-    return bom, text.removeprefix(claude_code.BOM)
+        raise RefusedError("not UTF-8") from error
+    bom = BOM if text.startswith(BOM) else ""
+    return bom, text.removeprefix(BOM)
 
 
 def _encode(bom: str, text: str) -> bytes:
@@ -180,9 +199,10 @@ def _back_up(home: str, plan: Plan, *, now: int) -> str:
     folder = os.path.join(home, "backups")
     files.make_folder(folder)
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now // 1000))
-    name = f"{claude_code.HOST}-settings-{stamp}{now % 1000:03d}Z.json"
+    prefix = plan.host + "-settings-"
+    ending = os.path.splitext(plan.target.path)[1]
+    name = f"{prefix}{stamp}{now % 1000:03d}Z{ending}"
     files.save_private(os.path.join(folder, name), plan.target.raw or b"")
-    prefix = claude_code.HOST + "-settings-"
     kept = sorted(one for one in os.listdir(folder) if one.startswith(prefix))
     for one in kept[:-KEPT_BACKUPS]:
         os.unlink(os.path.join(folder, one))

@@ -76,7 +76,7 @@ LABELLED: tuple[Rule, ...] = (
         ("authorization",),
         r"(?P<keep>(?i:authorization)[\\\"']{0,4}\s{0,4}[:=]\s{0,4}[\\\"']{0,4}"
         r"(?:(?i:bearer|basic|token|digest|apikey|bot)\s{1,4})?)(?![Bb]earer|[Bb]asic)"
-        r"(?=[A-Za-z0-9._~+/=:-]{0,64}[0-9=])[A-Za-z0-9._~+/=:-]{8,4096}",
+        r"(?=[A-Za-z0-9._~+/=:-]{0,64}[0-9=])[A-Za-z0-9._~+/=:-]{8,4096}+(?!\()",
     ),
     (
         "bearer",

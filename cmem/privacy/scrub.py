@@ -136,11 +136,13 @@ def _cut_blocks(text: str, *, begin: str, end: str, note: str) -> str:
     nothing that looks like a key follows (a heading in code or prose)."""
     kept: list[str] = []
     at = 0
+    ends = True  # where no end follows, none follows later: looking again would take n² steps
     while True:
         head = rules.compiled(begin).search(text, at)
         if head is None:
             return "".join(kept) + text[at:]
-        tail = rules.compiled(end).search(text, head.end())
+        tail = rules.compiled(end).search(text, head.end()) if ends else None
+        ends = tail is not None
         body = text[head.end() : head.end() + 160]
         kept += [text[at : head.start()], note]
         if tail is not None:

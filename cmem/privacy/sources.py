@@ -4,6 +4,7 @@ from cmem.privacy import rules
 
 NOTE = "[REDACTED:sensitive-source]"
 _MAX_PATH = 1024
+_PATCH = "*** Begin Patch"
 
 
 def without_content(
@@ -33,7 +34,10 @@ def is_path(text: str) -> bool:
 
 
 def is_command(text: str) -> bool:
-    """Whether the text, as a command, prints secrets or names a secret file."""
+    """Whether the text, as a command, prints secrets or names a secret file. Of a patch only
+    the files it changes count: its lines are no commands."""
+    if text.lstrip().startswith(_PATCH):
+        return bool(_patched(text))
     if rules.compiled(rules.SENSITIVE_COMMAND).search(text):
         return True
     return any(is_path(word) for word in _words(text))
@@ -54,12 +58,20 @@ def _kept(value: object, paths: list[str]) -> object:
 
 def _written(command: str) -> str:
     """The secret file a command writes to, "" if it writes none."""
+    if command.lstrip().startswith(_PATCH):
+        return _patched(command)
     pieces = rules.compiled(r">{1,2}\|?[ \t]{0,4}|\btee(?: -a)? ").split(command)
     for piece in pieces[1:]:
         name = piece.strip().split(None, 1)[0].strip("'\";)") if piece.strip() else ""
         if name and is_path(name):
             return name
     return ""
+
+
+def _patched(patch: str) -> str:
+    """The first secret file that a patch changes, "" if it changes none."""
+    heads = rules.compiled(r"(?m)^\*\*\* [A-Z][A-Za-z ]{1,20}: (.{1,1024})$").findall(patch)
+    return next((head.strip() for head in heads if is_path(head.strip())), "")
 
 
 def _strings(value: object, depth: int) -> list[str]:

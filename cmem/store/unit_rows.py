@@ -28,10 +28,11 @@ TOOL_IDS = f"SELECT id FROM tool_uses WHERE {IN_RANGE} ORDER BY id"
 TOOLS = f"""SELECT id, tool_name, tool_input, tool_response, outcome, created_at, cwd, agent_id,
         agent_type, taint
     FROM tool_uses WHERE {IN_RANGE} ORDER BY created_at, id"""
-# What earlier summaries have told: by units that are settled, and by summaries without one.
+# What earlier summaries have told: by units that are settled (one given up is not told later
+# either), and by summaries without one.
 SUMMARISED = """SELECT coalesce(max(number), 0) FROM (
     SELECT t.number FROM work_units u JOIN turns t ON t.id = u.turn_id
-    WHERE u.session_id = ?1 AND u.kind = 'summary' AND u.state IN ('done', 'skipped')
+    WHERE u.session_id = ?1 AND u.kind = 'summary' AND u.state IN ('done', 'skipped', 'dropped')
     UNION ALL
     SELECT t.number FROM session_summaries m JOIN turns t ON t.id = m.turn_id
     WHERE m.session_id = ?1)

@@ -125,11 +125,11 @@ def park(conn: apsw.Connection, unit_id: int, error: str, now: int) -> None:
 
 
 def retry(conn: apsw.Connection, unit_id: int) -> bool:
-    """Make a parked unit pending again with a clean count; False when it is not parked."""
+    """Make a parked or dropped unit pending again with a clean count; False for any other."""
     conn.execute(
         """UPDATE work_units SET state = 'pending', attempts = 0, crashes = 0, error = '',
             finished_at = NULL
-        WHERE id = ? AND state = 'parked'""",
+        WHERE id = ? AND state IN ('parked', 'dropped')""",
         (unit_id,),
     )
     return conn.changes() > 0

@@ -9,7 +9,9 @@ from typing import Any
 
 import apsw
 import pytest
+from support import run_cmem
 
+from cmem import spool
 from cmem.cli import boundary, spec
 from cmem.errors import BusyError, CmemError, ConfigError, UsageError
 
@@ -91,8 +93,70 @@ def test_a_bug_without_a_home_is_still_one_line(
 
 
 def test_closed_pipe_is_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    let_go: list[bool] = []
-    monkeypatch.setattr(boundary, "_let_go_of_stdout", lambda: let_go.append(True))
+    let_go: list[int] = []
+    monkeypatch.setattr(boundary, "let_go_of", let_go.append)
     assert guard(BrokenPipeError(), monkeypatch) == 0
-    assert let_go == [True]
+    assert let_go == [1]
     assert os.path.exists(os.devnull)
+
+
+def damaged_spool(home: Path) -> None:
+    (home / "spool.db").write_bytes(b"this is no database " * 500)
+
+
+def test_the_file_at_fault_is_named(home: Path) -> None:
+    damaged_spool(home)
+    done = run_cmem("status")
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (
+        1,
+        b"",
+        "cmem: spool.db is damaged; run `cmem compress`, which saves what can be read of it\n",
+    )
+    done = run_cmem("compress")
+    assert done.returncode == 0 and done.stderr.startswith(b"cmem: spool.db was damaged: 0 events")
+    assert run_cmem("status").stderr == b""
+
+
+def test_what_compress_cannot_mend_is_moved_away_by_hand(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged_spool(home)
+    monkeypatch.setattr(
+        boundary, "_function", lambda _target: lambda _values: spool.counts(str(home))
+    )
+    assert boundary.guard(spec.COMPRESS, {}) == 1
+    assert capsys.readouterr().err == (
+        "cmem: spool.db is damaged; move it away, hooks make a new one\n"
+    )
+
+
+@pytest.mark.parametrize("argv", [["compress"], ["off", "--session", "abc"]], ids=lambda a: a[0])
+def test_a_home_that_others_can_write_to(home: Path, argv: list[str]) -> None:
+    home.chmod(0o777)
+    done = run_cmem(*argv)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (
+        78,
+        b"",
+        f"cmem: others can write to the data home; run `chmod 700 {home}`\n",
+    )
+
+
+@pytest.mark.parametrize("command", ["status", "compress", "context"])
+def test_a_home_that_is_a_file(tmp_path: Path, command: str) -> None:
+    place = tmp_path / "home"
+    place.write_text("")
+    done = run_cmem(command)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (
+        78,
+        b"",
+        f"cmem: the data home {place} is not a folder; move that file away or set CMEM_HOME to a "
+        "place of your own\n",
+    )
+
+
+def test_a_file_elsewhere_is_not_the_homes_fault(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.chmod(0o777)
+    assert guard(PermissionError(13, "Permission denied", f"{home}-other"), monkeypatch) == 1
+    assert capsys.readouterr().err == f"cmem: {home}-other: permission denied\n"

@@ -11,7 +11,7 @@ import pytest
 import samples
 import support
 
-from cmem.cli import spec
+from cmem.cli import output, spec
 from cmem.store import connection
 
 HOT = [command.name for command in spec.COMMANDS if command.hot]
@@ -248,6 +248,8 @@ def test_status_has_the_contracts_keys(stored: Path, home: Path) -> None:
         "last_observed_at": None,
         "paused": None,
         "spend_today": {"tokens": 0, "usd": 0.0},
+        "off": None,
+        "off_sessions": [],
         "health": "ok",
     }
     lines = ok("status", cwd=stored).split("\n")
@@ -282,7 +284,7 @@ def test_without_a_store_nothing_is_made(home: Path, root: Path) -> None:
     }
     assert ok("context", cwd=root) == "nothing remembered for calc yet\n"
     assert support.run_json("status", cwd=root)["health"] == (
-        "nothing captured yet: run `cmem install`, then start a session"
+        "nothing captured yet: once `cmem install` has been run, start a session"
     )
     assert failing("get", "O1", "--json", cwd=root) == (1, "", "cmem: no memories yet, so no O1\n")
     assert list(home.iterdir()) == []
@@ -328,6 +330,31 @@ def test_stored_text_does_nothing_to_a_terminal(hostile: Path, argv: list[str]) 
         assert "hostile" in out and "[bold]x[/bold]" in out
         assert not set(out) & set("\x1b\x07\x9b\u202e\u200b\x00")
     assert json.loads(out)
+
+
+def test_a_branch_does_nothing_to_a_terminal(stored: Path) -> None:
+    """A repository names its branch as it likes, and --explain says it."""
+    branch = "x\x1b]52;c;QUJD\x07\x1b[2J\u202eevil"
+    (stored / ".git" / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
+    conn = samples.open_store(Path(os.environ["CMEM_HOME"]))
+    conn.execute("UPDATE observations SET branch = ?", (branch,))
+    conn.close()
+    out = ok("context", "--explain", cwd=stored)
+    assert "branch xevil" in out
+    assert not set(out) & set("\x1b\x07\u202e")
+    out = ok("context", "--explain", "--json", cwd=stored)
+    assert any(f"branch {branch}" in one["why"] for one in json.loads(out)["items"])
+    assert not set(out) & set("\x1b\x07\u202e")
+    _, shown = on_a_terminal(["context", "--explain"], stored, NO_COLOR="1")
+    assert "\x1b]" not in shown and "\u202e" not in shown
+
+
+def test_every_piece_is_cleaned_at_output(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    output.write_lines([[("  a\x1b[2Jb", "dim"), ("\u202ec", "")]])
+    output.write_json({"\u3164": "\x1b\u202e\uffa0"})
+    assert capsysbinary.readouterr().out == (
+        b"  abc\n" + rb'{"\u3164": "\u001b\u202e\uffa0"}' + b"\n"
+    )
 
 
 def on_a_terminal(argv: list[str], cwd: Path, **env: str) -> tuple[int, str]:

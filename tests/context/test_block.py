@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 import samples
 
-from cmem import tokens
+from cmem import spill, spool, tokens
 from cmem.context import block, health, inject, select
 from cmem.store import connection, projects
 
@@ -293,3 +296,88 @@ def test_json_strings_are_escaped_and_whole() -> None:
 
 def test_unsorted_constant_is_the_projects(home: Path) -> None:
     assert projects.UNSORTED == "unsorted"
+
+
+DAMAGED = {
+    "systemMessage": "cmem: memory.db is damaged; move it away or put back a copy: `cmem doctor` "
+    "says where they are"
+}
+SPILLING = (
+    "cmem: captured events wait in spill files because spool.db is damaged; run `cmem compress`"
+)
+
+
+def flipped(whole: bytes) -> bytes:
+    """A byte of a title that no UTF-8 text can have."""
+    assert b"Fixed subtract" in whole
+    return whole.replace(b"Fixed subtract", b"Fixed \xff\xfetract")
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "garbage": lambda whole: b"this is no database " * (len(whole) // 20),
+    "short garbage": lambda _whole: b"garbage",
+    "zeroed": lambda whole: bytes(len(whole)),
+    "zeroed pages": lambda whole: whole[:8192] + bytes(len(whole) - 8192),
+    "truncated in the header": lambda whole: whole[:50],
+    "truncated": lambda whole: whole[: len(whole) // 2],
+    "text": flipped,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_store_is_told_to_the_person(home: Path, name: str) -> None:
+    conn = samples.calc(home)
+    conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    conn.close()
+    file = home / "memory.db"
+    file.write_bytes(DAMAGES[name](file.read_bytes()))
+    assert start(home, "/src/calc") == DAMAGED
+    assert start(home, "/src/calc", source="resume") == {}
+
+
+def test_another_trouble_with_the_store_is_the_callers(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object, **_named: object) -> None:
+        raise apsw.BusyError("database is locked")
+
+    monkeypatch.setattr(connection, "open_reader", fail)
+    with pytest.raises(apsw.BusyError):
+        start(home, "/src/calc")
+
+
+@pytest.mark.parametrize("with_store", [True, False])
+def test_a_damaged_spool_is_told_once_events_lie_in_files(home: Path, with_store: bool) -> None:
+    if with_store:
+        samples.calc(home).close()
+    (home / "spool.db").write_bytes(b"this is no database " * 100)
+    quiet = start(home, "/src/calc").get("systemMessage", "")
+    assert "spool" not in quiet
+    spill.write(str(home), host="claude-code", event="Stop", captured_at=1, payload=b"{}")
+    document = start(home, "/src/calc")
+    assert document.pop("systemMessage") == SPILLING
+    assert ("subtract" in text_of(document)) if with_store else (document == {})
+
+
+def test_a_spool_that_is_only_busy_or_newer_is_not_called_damaged(home: Path) -> None:
+    samples.calc(home).close()
+    spill.write(str(home), host="claude-code", event="Stop", captured_at=1, payload=b"{}")
+    assert "systemMessage" not in start(home, "/src/calc")
+    holder = spool.create(str(home))
+    holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+    holder.execute("BEGIN EXCLUSIVE")
+    assert "systemMessage" not in start(home, "/src/calc")
+    holder.execute("ROLLBACK")
+    holder.execute("PRAGMA user_version = 9")
+    holder.close()
+    assert "systemMessage" not in start(home, "/src/calc")
+
+
+def test_an_ordinary_session_start_looks_only_into_the_folder(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples.calc(home).close()
+    (home / "spill").mkdir()
+    (home / "spill" / "bad").mkdir()
+    monkeypatch.setitem(sys.modules, "cmem.spool_check", None)  # importing it would raise
+    assert "subtract" in text_of(start(home, "/src/calc"))

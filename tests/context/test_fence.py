@@ -19,7 +19,7 @@ ATTACKS = {
     "autolink": ("<https://e.example/?q=1>", "&lt;https://e.example/&gt;"),
     "img tag": ('<img src="https://e.example/?q=1">', None),
     "data": ("see data:text/html;base64,AAAA now", "see [link removed] now"),
-    "script": ("JavaScript:alert(1)", "[link removed] (1)"),
+    "script": ("JavaScript:alert(1)", "[link removed]"),
     "file": ("file:///etc/passwd", "[link removed]"),
     "address": ("http://127.0.0.1:80/x and http://[::1]/y", "[link removed] and [link removed]"),
     "number address": ("http://2130706433/ http://0x7f000001/", "[link removed] [link removed]"),
@@ -27,6 +27,7 @@ ATTACKS = {
     "bidi": ("a\u202eb\u2066c", "abc"),
     "tags": ("a\U000e0041\U000e0042b", "ab"),
     "filler": ("a\u3164b", "ab"),
+    "variation selectors": ("a\U000e0101b\ufffcc", "abc"),
     "harmless": ("calc.py: `return a - b` in C++ & C#", "calc.py: `return a - b` in C++ &amp; C#"),
     "prose colons": ("file: see data: below, at 10:30", "file: see data: below, at 10:30"),
     "cjk": ("修复减法：测试\u3000通过", "修复减法：测试 通过"),
@@ -58,6 +59,28 @@ def test_no_query_or_link_survives(text: str) -> None:
     got = fence.line(text, 500)
     assert "](" not in got and "![" not in got
     assert not re.search(r"[a-z]://[^ ]*[?#@]", got)
+
+
+def test_only_the_beginning_of_a_long_text_is_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    flat = fence._flat
+
+    def look(text: str) -> str:
+        seen.append(len(text))
+        return flat(text)
+
+    monkeypatch.setattr(fence, "_flat", look)
+    assert fence.line(" \n" * 999 + "word " * 20_000, 40) == "word word word word word word word…"
+    assert fence.line("x\x1b[0m" * 9_000, 40) == "x" * 32 + "…"
+    assert fence.line("\u200b" * 9_000 + "x", 40) == "…"
+    assert max(seen) == 160
+
+
+def test_a_user_name_that_is_cut_off_is_not_taken_for_a_host() -> None:
+    told = fence.line(
+        f"{' ' * 9}{'x' * 8}\x1b]0;{'y' * 120}\x07 https://{'u' * 99}:p@h.example/", 40
+    )
+    assert told == "x" * 8 + " https://…"
 
 
 def test_cut_prefers_a_words_end() -> None:

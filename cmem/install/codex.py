@@ -1,0 +1,77 @@
+"""Codex CLI's ``hooks.json``: where it is and which hooks we register there. Pure."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from cmem.install import hooks_json
+from cmem.install.hooks_json import snippet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+__all__ = [
+    "EVENTS", "HOST", "NOTICE", "OWN_SCOPE", "TITLE", "add", "created_by", "hooks",
+    "settings_path", "snippet", "take_out", "warnings",
+]  # fmt: skip
+
+HOST = "codex"
+TITLE = "Codex"
+# It says nothing of hooks that it skips.
+NOTICE = (
+    "Codex runs no hook that you have not trusted: start codex, type /hooks, and trust those "
+    "of cmem. Do so again whenever cmem install has changed them"
+)
+OWN_SCOPE = ""
+
+# Seconds the host grants, over the hook's own watchdog; for the last two it allows no more.
+TIMEOUTS = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 10,
+    "PostToolUse": 10,
+    "Stop": 10,
+    "StopFailure": 10,
+    "SubagentStop": 10,
+    "PreCompact": 10,
+    "Interrupt": 3,
+    "SessionEnd": 3,
+}
+EVENTS = tuple(TIMEOUTS)
+
+
+def settings_path(*, env: Mapping[str, str], user_home: str, scope: str, cwd: str) -> str:
+    """The file that Codex reads for ``scope`` (user | project)."""
+    if scope == "project":
+        return os.path.join(cwd, ".codex", "hooks.json")
+    folder = env.get("CODEX_HOME") or os.path.join(user_home, ".codex")
+    return os.path.join(cwd, folder, "hooks.json")
+
+
+def hooks(command: Callable[[str], str]) -> dict[str, dict[str, object]]:
+    """Event → the hook to register; ``command`` gives the shell line for an event."""
+    return hooks_json.hooks(command, TIMEOUTS)
+
+
+def add(text: str, wanted: Mapping[str, dict[str, object]], *, launcher: str) -> str:
+    """The file with each wanted hook registered exactly once, and no older one of ours."""
+    return hooks_json.add(text, wanted, _ours(launcher))
+
+
+def take_out(text: str, *, launcher: str, created: Collection[str] | None) -> str:
+    """The file without our hooks, nor the emptied containers among ``created``."""
+    return hooks_json.take_out(text, _ours(launcher), created=created)
+
+
+def created_by(before: str) -> list[str]:
+    """Which containers a registration in ``before`` has to make: "hooks", "hooks.EVENT"."""
+    return hooks_json.created_by(before, _ours(""))
+
+
+def warnings(text: str, *, launcher: str) -> list[str]:
+    """What in the file makes our hooks run twice."""
+    return hooks_json.other_homes(text, _ours(launcher))
+
+
+def _ours(launcher: str) -> hooks_json.Ours:
+    return hooks_json.Ours(HOST, EVENTS, launcher)

@@ -1,0 +1,69 @@
+"""Gemini CLI's settings: where they are and which hooks we register there. Pure."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from cmem.install import hooks_json
+from cmem.install.hooks_json import snippet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+__all__ = [
+    "EVENTS", "HOST", "NOTICE", "OWN_SCOPE", "TITLE", "add", "created_by", "hooks",
+    "settings_path", "snippet", "take_out", "warnings",
+]  # fmt: skip
+
+HOST = "gemini-cli"
+TITLE = "Gemini CLI"
+NOTICE = ""
+OWN_SCOPE = ""
+
+# Milliseconds the host grants, over the hook's own watchdog.
+TIMEOUTS = {
+    "SessionStart": 10_000,
+    "BeforeAgent": 10_000,
+    "AfterTool": 10_000,
+    "AfterAgent": 10_000,
+    "SessionEnd": 5_000,
+}
+EVENTS = tuple(TIMEOUTS)
+
+
+def settings_path(*, env: Mapping[str, str], user_home: str, scope: str, cwd: str) -> str:
+    """The file that Gemini CLI reads for ``scope`` (user | project)."""
+    return os.path.join(cwd if scope == "project" else user_home, ".gemini", "settings.json")
+
+
+def hooks(command: Callable[[str], str]) -> dict[str, dict[str, object]]:
+    """Event → the hook to register; ``command`` gives the shell line for an event."""
+    return hooks_json.hooks(command, TIMEOUTS)
+
+
+def add(text: str, wanted: Mapping[str, dict[str, object]], *, launcher: str) -> str:
+    """The settings with each wanted hook registered exactly once, and no older one of ours."""
+    return hooks_json.add(text, wanted, _ours(launcher))
+
+
+def take_out(text: str, *, launcher: str, created: Collection[str] | None) -> str:
+    """The settings without our hooks, nor the emptied containers among ``created``."""
+    return hooks_json.take_out(text, _ours(launcher), created=created)
+
+
+def created_by(before: str) -> list[str]:
+    """Which containers a registration in ``before`` has to make: "hooks", "hooks.EVENT"."""
+    return hooks_json.created_by(before, _ours(""))
+
+
+def warnings(text: str, *, launcher: str) -> list[str]:
+    """What in the settings keeps our hooks from running, or makes them run twice."""
+    found = hooks_json.other_homes(text, _ours(launcher))
+    if hooks_json.value_of(text, "hooksConfig", "enabled") is False:
+        found.insert(0, "hooksConfig.enabled is false in these settings: no hook runs")
+    return found
+
+
+def _ours(launcher: str) -> hooks_json.Ours:
+    return hooks_json.Ours(HOST, EVENTS, launcher)
