@@ -151,7 +151,7 @@ def test_prose_leaves_the_work_pending_and_the_next_runs_finish_it(
 FAULTS: dict[str, Any] = {
     "529": {"status": 529},
     "401": {"status": 401},
-    "429": {"status": 429, "headers": {"retry-after": "1"}},
+    "429": {"status": 429, "headers": {"retry-after": "60"}},
     "500": {"status": 500},
     "cut": {"text": OBSERVATION.format(n=3), "cut": 40},
     "drop": {"drop": True},
