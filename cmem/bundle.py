@@ -35,8 +35,8 @@ HOT = (
     *("cmem.privacy.scrub", "cmem.privacy.sources"),
 )
 
-# Extensions: found here, the hook searches and lists no directory at all.
-LIBRARIES = ("apsw", "_blake2")
+# What else a session start imports: found here, the hook searches and lists no directory at all.
+LIBRARIES = ("apsw", "_blake2", "_json", "_sha2", "_sha256", "__future__")
 
 # Runs in the launcher with ``table`` set: name → (file, is a package, mtime, size, code).
 _FINDER = """

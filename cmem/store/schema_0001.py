@@ -119,7 +119,8 @@ STATEMENTS = (
     # -- work --------------------------------------------------------------------------
     # kind turn: observe one closed turn (first_tool..last_tool when it was halved);
     # kind summary: summarise the session up to turn_id. state: pending | done | skipped |
-    # parked | split (halved; two new units stand for it). A claim is the attempt counted
+    # parked | split (halved; two new units stand for it) | dropped (given up by a person;
+    # ``queue retry`` takes it back). A claim is the attempt counted
     # before the call; nothing else marks it.
     """CREATE TABLE IF NOT EXISTS work_units(
         id INTEGER PRIMARY KEY,
