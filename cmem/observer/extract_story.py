@@ -50,8 +50,9 @@ def title_of(seen: View, *, avoid: list[str]) -> tuple[str, str]:
     candidates = [*said, *asked[:1]]
     best = max(candidates, key=lambda one: _telling(one, seen, said), default="")
     deed = deed_title(seen)
-    unfinished = seen.unit.outcome != "stop" and best not in said
-    if deed and (not best or unfinished or _telling(best, seen, said) < 1):
+    # A wish that nobody says was fulfilled is no title where there is a deed.
+    wished = best not in said and (seen.unit.outcome != "stop" or not seen.said)
+    if deed and (not best or wished or _telling(best, seen, said) < 1):
         return text.title(deed), ""
     if best:
         return text.title(best), best

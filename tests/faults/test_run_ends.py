@@ -98,6 +98,8 @@ def test_a_stopped_run_holds_nothing_against_the_unit(
             cwd=os.environ["HOME"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # A test run in the background inherits an interrupt that is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
         end = time.monotonic() + 30
         while not api.messages and time.monotonic() < end:
