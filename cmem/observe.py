@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem.failpoint import hit
 from cmem.model import Observed, SummaryUnit, TurnUnit, Usage
 from cmem.observer.errors import MissingCredential, ProviderError, UnusableReply
+from cmem.privacy import second
 from cmem.store import memory, pause, units
 
 if TYPE_CHECKING:
@@ -95,11 +96,11 @@ def _observe_unit(run: Run, tally: Tally, unit_id: int) -> Tally:
         raise
     except MissingCredential as error:
         units.give_back(run.conn, unit_id)
-        return tally._replace(reason=str(error))
+        return tally._replace(reason=_said(error))
     except ProviderError as error:
         _provider_failed(run, unit_id, error, started=started)
         calls = tally.calls + 1
-        return tally._replace(calls=calls, reason=f"{error.kind}: {error}")
+        return tally._replace(calls=calls, reason=_said(error))
     except UnusableReply as error:
         _record(
             run,
@@ -163,16 +164,22 @@ def _record(run: Run, unit_id: int, error: str, *, usage: Usage, calls: int, sta
 
 def _provider_failed(run: Run, unit_id: int, error: ProviderError, *, started: int) -> None:
     units.give_back(run.conn, unit_id)
-    _record(run, unit_id, f"{error.kind}: {error}", usage=NO_USAGE, calls=1, started=started)
+    _record(run, unit_id, _said(error), usage=NO_USAGE, calls=1, started=started)
     now = run.clock()
     step = next_step(pause.get(run.conn), run.fingerprint)
     pause.arm(
         run.conn,
-        reason=f"{error.kind}: {error}",
+        reason=_said(error),
         until=now + pause_ms(step, error.retry_after_s),
         step=step,
         fingerprint=run.fingerprint,
     )
+
+
+def _said(error: ProviderError | MissingCredential) -> str:
+    """The error as it may be shown and kept: addresses can hold a password."""
+    told = second.scrub(str(error))
+    return f"{error.kind}: {told}" if isinstance(error, ProviderError) else told
 
 
 def next_step(current: pause.Pause | None, fingerprint: str) -> int:

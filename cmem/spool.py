@@ -117,6 +117,8 @@ def _within(conn: apsw.Connection, digest: str, captured_at: int) -> bool:
 
 def _open(home: str, wait_ms: int) -> apsw.Connection:
     path = paths.spool_db(home)
+    if os.path.islink(path):  # planted, or not ours to follow
+        raise apsw.CantOpenError("spool.db is a symbolic link")
     if not os.path.exists(path):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)

@@ -188,3 +188,11 @@ def test_failed_spill_leaves_nothing(home: Path) -> None:
     with pytest.raises(OSError, match="spill"):
         spill.write(str(home), host="h", event="E", captured_at=1, payload=b"x")
     assert (home / "spill").read_bytes() == b""
+
+
+def test_a_spool_that_is_a_link_is_not_followed(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.db").touch()
+    (home / "spool.db").symlink_to(tmp_path / "elsewhere.db")
+    with pytest.raises(apsw.CantOpenError):
+        spool.open_drain(str(home))
+    assert (tmp_path / "elsewhere.db").read_bytes() == b""

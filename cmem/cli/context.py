@@ -18,7 +18,10 @@ def run(values: Mapping[str, Any]) -> int:
     source = values["source"]
     if source not in SOURCES:
         raise UsageError(f"no such source: {source}; known: {', '.join(SOURCES)}")
-    name, text, tokens, chosen, omitted = _build(values, _budget(values))
+    if values["budget"] is not None and values["budget"] < 1:
+        raise UsageError("--budget must be at least 1")
+    budget = _budget(values)
+    name, text, tokens, chosen, omitted = _build(values, budget)
     # What is asked for by its name is not what a session in this folder would be given.
     why = "" if values["project"] else off.why()
     if source in inject.SILENT or why:
@@ -31,7 +34,7 @@ def run(values: Mapping[str, Any]) -> int:
         return 0
     if not text:
         silent = f"a session that begins with {source} already holds its block"
-        nothing = silent if source in inject.SILENT else f"nothing remembered for {name} yet"
+        nothing = silent if source in inject.SILENT else _nothing(name, budget, omitted=omitted)
         nothing = why or nothing
         output.write_lines([output.plain(nothing)])
         return 0
@@ -40,6 +43,12 @@ def run(values: Mapping[str, Any]) -> int:
         told = (output.plain(f"{ref}: {why}")[0][0] for ref, why in chosen)
         output.write_lines([(line, "dim")] for line in told)
     return 0
+
+
+def _nothing(name: str, budget: int, *, omitted: int) -> str:
+    if not omitted:
+        return f"nothing remembered for {name} yet"
+    return f"a budget of {budget} tokens has room for none of the {omitted} memories of {name}"
 
 
 def _budget(values: Mapping[str, Any]) -> int:

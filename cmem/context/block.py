@@ -72,9 +72,9 @@ def of_project(
         name, ranked, details=details, summaries=summaries, external=external, budget=budget
     )
     if not items:
-        return name, "", 0, [], len(rows)
+        return name, "", 0, [], len(rows) + external
     text = fence.wrap(body, recent.hmac_key(conn))
-    omitted = len(rows) - sum(one[0][0] == "O" for one in items)
+    omitted = len(rows) + external - sum(one[0][0] == "O" for one in items)
     return name, text, price.count(text), items, omitted
 
 

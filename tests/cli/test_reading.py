@@ -118,7 +118,7 @@ USAGE = {
     "timeline": (["timeline", "--before", "-1"], 2),
     "source": (["context", "--source", "dream"], 2),
     "session": (["search", "a", "--session", "N99"], 1),
-    "budget": (["context", "--budget", "-5"], 78),
+    "budget": (["context", "--budget", "-5"], 2),
 }
 
 
@@ -481,3 +481,11 @@ def test_a_directory_that_is_no_text(stored: Path, home: Path) -> None:
     os.mkdir(odd)
     assert support.run_json("context", cwd=os.fsdecode(odd))["items"] == []
     assert support.run_json("search", "a", cwd=os.fsdecode(odd))["hits"] == []
+
+
+def test_a_budget_is_a_number_above_zero_and_too_small_a_one_is_said(stored: Path) -> None:
+    done = support.run_cmem("context", "--project", "calc", "--budget", "0")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"cmem: --budget must be at least 1\n"
+    shown = support.run_cmem("context", "--project", "calc", "--budget", "1").stdout.decode()
+    assert shown.startswith("a budget of 1 tokens has room for none of the ")
