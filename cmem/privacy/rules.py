@@ -10,8 +10,12 @@ import re
 # has one, is what stays in front of the replacement; "end" stays behind it.
 Rule = tuple[str, tuple[str, ...], str]
 
-# A colour sequence ends in a letter and is no part of the word after it.
-_START = r"(?:(?<![A-Za-z0-9_-])|(?<=[;\[]\dm)|(?<=[;\[]\d\dm)|(?<=[;\[]\d\d\dm)|(?<=\[[mK]))"
+# A colour sequence ends in a letter and is no part of the word after it; nor is an escape that
+# stands in the text as it is written (of JSON in a string, of a log).
+_START = (
+    r"(?:(?<![A-Za-z0-9-])|(?<=[;\[]\dm)|(?<=[;\[]\d\dm)|(?<=[;\[]\d\d\dm)|(?<=\[[mK])"
+    r"|(?<=\\[abefnrtv0])|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
+)
 
 # Matches begin with the literal: the text is searched for that, and the pattern tried there.
 TOKENS: tuple[Rule, ...] = (
@@ -65,7 +69,8 @@ TOKENS: tuple[Rule, ...] = (
     (
         "jwt",
         ("eyJ",),
-        _START + r"eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,8192}(?:\.[A-Za-z0-9_-]{0,2048})?",
+        # An underscore is of its own class, and what it looks for may be far.
+        r"(?<!_)" + _START + r"eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,8192}(?:\.[A-Za-z0-9_-]{0,2048})?",
     ),
 )  # fmt: skip
 
@@ -107,34 +112,55 @@ PUTTY_END = r"Private-MAC: [0-9a-f]{16,64}"
 # samples and the configuration of ssh hold nothing secret.
 SENSITIVE_PATH = (
     r"(?ai)(?!.*\.pub$)(?:.*[/\\])?(?:"
-    r"\.env(?:rc|\.(?!example|sample|template|dist)[\w.-]{1,64})?\*?"
-    r"|(?!process\.|[\w.]{0,32}meta\.)[\w.-]{1,64}\.env"
+    r"\.env(?:rc|\.(?!example|sample|template|dist)[\w.-]{1,64})?[*~]?"
+    r"|(?!process\.|[\w.]{0,32}meta\.)[\w.-]{1,64}\.env~?"
     r"|[\w.@-]{1,128}\.(?:pem|key|p12|pfx|jks|tfvars|tfvars\.json|tfstate|tfstate\.backup)"
-    r"|id_(?:rsa|dsa|ecdsa|ed25519)[\w.-]{0,32}|\.npmrc|\.pypirc|\.netrc|\.git-credentials"
-    r"|[\w-]{0,64}credentials\.(?:json|ya?ml|toml|ini|csv)|kubeconfig(?:\.ya?ml)?"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519)[\w.-]{0,32}|\.npmrc|\.pypirc|[._]netrc|\.git-credentials"
+    r"|[\w-]{0,64}credentials(?:\.(?:json|ya?ml|toml|ini|csv))?|kubeconfig(?:\.ya?ml)?"
     r"|secrets?\.(?:json|ya?ml|toml|ini|env|txt)|\.pgpass|\.htpasswd|\.vault-token"
+    r"|secrets[/\\](?:[\w.-]{1,64}[/\\]){0,4}[\w.*-]{1,64}\.(?:json|ya?ml)"
+    r"|[\w.-]{0,64}service[-_]account[\w.-]{0,64}\.json|gh[/\\]hosts\.ya?ml|\.my\.cnf"
+    r"|etc/g?shadow-?|(?<=/)environ"
     r"|\.aws[/\\][\w.-]{1,64}|\.kube[/\\]config|\.docker[/\\]config\.json"
     r"|\.ssh[/\\](?!config$|known_hosts|authorized_keys)[\w.*-]{1,64})"
 )
 
+# Where a command may begin: after what separates commands, after a program that runs another
+# one (with its options), after assignments, and inside another shell or machine.
+_COMMAND = (
+    r"(?:^|[\n;&|(`{]|\b\w{1,64}=[^\s;&|]{0,128}[ \t]|[ \t]-[a-z]{0,4}c[ \t]{1,4}['\"]?"
+    r"|\b(?:sudo|doas|then|do|else|time|timeout|nice|nohup|command|exec|eval)\b"
+    r"(?:[ \t]{1,4}(?:-u[ \t]{1,4}[\w.-]{1,32}|-[\w=.-]{1,32}|\d{1,6}[smh]?)(?=[ \t])){0,4})"
+    r"[ \t]{0,8}"
+)
+_ELSEWHERE = r"\b(?:exec|run|ssh)\b[^\n;&|]{1,200}?[ \t'\"]"
+_LAST = r"(?=[ \t]{0,8}(?:$|[\n\r;&|>)`'\"}])|[ \t]{1,8}[12]>)"
+_ENV = rf"(?:/usr/bin/|/bin/)?(?:env(?: (?:-0|--null))?{_LAST}|printenv\b)"
+
 # A command that prints secrets, whatever it reads. One blank each: the gates look for that.
 SENSITIVE_COMMAND = (
-    r"(?:^|[\n;&|(`]|\b(?:sudo|then|do)\b)[ \t]{0,8}(?:"
-    r"(?:/usr/bin/|/bin/)?env(?: (?:-0|--null))?(?= {0,8}(?:$|[\n;&|>)`]|2>))"
-    r"|(?:/usr/bin/|/bin/)?printenv\b|set(?= {0,8}(?:$|[\n;&|>)`]|2>))"
-    r"|export -p\b|declare -x\b(?! \w)|docker inspect\b|aws configure\b|op read\b|pass show\b"
-    r"|kubectl\b[^\n;&|]{0,200}\bget secrets?\b|(?:gh|glab) auth token\b"
+    rf"{_ELSEWHERE}{_ENV}|{_COMMAND}(?:{_ENV}|(?:set|export){_LAST}|pass [A-Za-z0-9_./@-]{{1,128}}{_LAST}"
+    r"|export -p\b|declare -x\b(?! \w)|declare -p\b|docker inspect\b|op (?:read|item get)\b"
+    r"|docker[ -]compose\b[^\n;&|]{0,200} config\b|pass show\b"
+    r"|aws [^\n;&|]{0,200}?(?:\bconfigure\b|\bget-secret-value\b|\bget-parameter)"
+    r"|kubectl\b[^\n;&|]{0,200}\bsecrets?\b|(?:gh|glab) auth token\b"
+    r"|gh auth status\b[^\n;&|]{0,100} (?:-t|--show-token)\b"
     r"|gcloud\b[^\n;&|]{0,100}\bprint-(?:access|identity)-token|vault (?:read|kv)\b"
     r"|security find-\w{1,16}-password\b|terraform output\b|heroku config\b)"
 )
 
-_OPEN = r"(?:<|&lt;|&#0{0,4}60;|&#x0{0,4}3c;|＜)"
-_CLOSE = r"(?:>|&gt;|&#0{0,4}62;|&#x0{0,4}3e;|＞)"
+_AND = r"&(?:amp;?){0,4}"
+_OPEN = rf"(?:[<＜]|{_AND}(?:lt|#0{{0,4}}60|#x0{{0,4}}3c);?|%(?:25){{0,4}}3c)"
+_CLOSE = rf"(?:[>＞]|{_AND}(?:gt|#0{{0,4}}62|#x0{{0,4}}3e);?|%(?:25){{0,4}}3e)"
+_SLASH = rf"(?:[/／]|{_AND}(?:sol;|#0{{0,4}}47;?|#x0{{0,4}}2f;?)|%(?:25){{0,4}}2f)"
 # A tag that is never finished opens all the same: better too much cut than too little.
 PRIVATE_TAG = (
-    rf"(?ai){_OPEN}\s{{0,4}}(?P<slash>[/／]?)\s{{0,4}}private(?=[\s/>＞&]|$)"
+    rf"(?ai){_OPEN}\s{{0,4}}(?P<slash>{_SLASH}?)\s{{0,4}}private(?=[\s/<>＜＞&%]|$)"
     rf"(?:(?:(?!{_OPEN}|{_CLOSE})[\s\S]){{0,512}}{_CLOSE})?"
 )
+# What a reader does not see in a word, and letters that stand in the text as JSON escapes.
+INVISIBLE = "\0\xad\u034f\u180e\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+ESCAPE = r"(?<!\\)\\{1,8}u00([2-7][0-9A-Fa-f])"
 # Our own block and the host's wrappers: text the user did not write and memory must not eat.
 WRAPPERS = ("cmem-memory", "system-reminder", "persisted-output")
 WRAPPER_TAG = r"(?ai)<(?P<slash>/?){name}(?=[\s/>])[^<>]{{0,512}}>"
@@ -144,7 +170,7 @@ BASE64 = r"[A-Za-z0-9+/_\-\r\n]{1024,}={0,2}\s{0,2}"
 IMAGE_HEAD = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
 
 # Between the words of a command line.
-WORD_BREAK = r"[\s'\"`;|&<>=,]+"
+WORD_BREAK = r"[\s'\"`;|&<>=,:]+"
 
 
 def compiled(pattern: str) -> re.Pattern[str]:

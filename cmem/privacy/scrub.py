@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # (prompt, tool input, command in it, tool results): the host's names, from hosts/wire.py.
 Shape = tuple[str, str, str, tuple[str, ...]]
 PRIVATE = "cmem_private"
+_UNSEEN = dict.fromkeys(map(ord, rules.INVISIBLE))
+_MAX_NESTED = 3
 
 
 def scrub_payload(payload: bytes, shape: Shape | None = None) -> bytes:
@@ -37,7 +39,7 @@ def scrub_payload(payload: bytes, shape: Shape | None = None) -> bytes:
 def _only_private(before: object, after: object) -> bool:
     if not isinstance(before, str) or not isinstance(after, str) or after.strip():
         return False
-    return bool(before.strip()) and _cut_tags(before, rules.PRIVATE_TAG) != before
+    return bool(before.strip()) and _without_private(_shown(before)) != _shown(before)
 
 
 def _walk(value: object, depth: int) -> object:
@@ -53,9 +55,37 @@ def _walk(value: object, depth: int) -> object:
 
 
 def scrub_text(text: str) -> str:
-    """The text without private spans, wrappers, secrets and inline images."""
+    """The text without private spans, wrappers, secrets and inline images.
+
+    What only shows when invisible characters go and escapes in the text are read is cut from
+    the text so read; where that shows nothing, the text stays as it was written.
+    """
     if len(text) < 8:
         return text
+    shown = _shown(text)
+    if shown != text and (clean := _scrubbed(shown)) != shown:
+        return clean
+    return _scrubbed(text)
+
+
+def _shown(text: str) -> str:
+    """The text as a reader takes it. Quotes and backslashes stay escaped, so that JSON in a
+    string stays JSON."""
+    if not (text.isascii() and "\0" not in text):
+        text = text.translate(_UNSEEN)
+    for _ in range(_MAX_NESTED):
+        if "\\u00" not in text:
+            break
+        text = rules.compiled(rules.ESCAPE).sub(_letter, text)
+    return text
+
+
+def _letter(match: "re.Match[str]") -> str:
+    char = chr(int(match[1], 16))
+    return match[0] if char in '"\\\x7f' else char
+
+
+def _scrubbed(text: str) -> str:
     folded = text.lower()
     if "private" in folded:
         text = _without_private(text)
@@ -110,7 +140,13 @@ def _without_private(text: str) -> str:
     """The text with a mark where something private stood, so that what is left still reads as
     a sentence with a gap; nothing but blanks where all of it was private."""
     bare = _cut_tags(text, rules.PRIVATE_TAG)
-    return _cut_tags(text, rules.PRIVATE_TAG, note="[private]") if bare.strip() else bare
+    if not bare.strip():
+        return bare
+    for _ in range(_MAX_NESTED):
+        before, text = text, _cut_tags(text, rules.PRIVATE_TAG, note="[private]")
+        if text == before:  # else a stray closer may have stood inside another tag
+            break
+    return text
 
 
 def _cut_tags(text: str, pattern: str, *, note: str = "") -> str:

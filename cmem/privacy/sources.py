@@ -4,6 +4,7 @@ from cmem.privacy import rules
 
 NOTE = "[REDACTED:sensitive-source]"
 _MAX_PATH = 1024
+_MAX_DEPTH = 8
 _PATCH = "*** Begin Patch"
 
 
@@ -47,7 +48,14 @@ def _words(text: str) -> list[str]:
     return [w.strip("()$@{}:") for w in rules.compiled(rules.WORD_BREAK).split(text) if w]
 
 
-def _kept(value: object, paths: list[str]) -> object:
+def _kept(value: object, paths: list[str], depth: int = 0) -> object:
+    """The argument without what was written: an edit's text may stand in a list of edits."""
+    if isinstance(value, (dict, list)):
+        if depth >= _MAX_DEPTH:
+            return NOTE
+        if isinstance(value, list):
+            return [_kept(item, paths, depth + 1) for item in value]
+        return {key: _kept(item, paths, depth + 1) for key, item in value.items()}
     if not isinstance(value, str) or value in paths:
         return value
     if paths:
@@ -77,7 +85,7 @@ def _patched(patch: str) -> str:
 def _strings(value: object, depth: int) -> list[str]:
     if isinstance(value, str):
         return [value]
-    if depth >= 8 or not isinstance(value, (dict, list)):
+    if depth >= _MAX_DEPTH or not isinstance(value, (dict, list)):
         return []
     items = value.values() if isinstance(value, dict) else value
     return [text for item in items for text in _strings(item, depth + 1)]

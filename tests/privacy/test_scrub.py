@@ -107,6 +107,7 @@ def _pem(*, end: bool, kind: str = "RSA ", block: str = "") -> str:
     return text + (f"{mark}END {kind}PRIVATE KEY{block}{mark}" if end else "")
 
 
+TOKEN_NAMES = {"sk-key", "npm", "hugging-face", "sendgrid", "groq", "stripe", "aws-key", "xai"}
 CONTEXTS = {
     "alone": "{}",
     "assignment": "KEY={}\nNEXT=1",
@@ -118,6 +119,9 @@ CONTEXTS = {
     "table": "| a | {} |",
     "after newline": "x\n{}\n",
     "in code": "f('{}', 1)",
+    "after a written newline": "line\\n{}\\nx",
+    "after a written code": "line\\u000a{}",
+    "after a written colour": "line\\x1b[31m{}\\x1b[0m",
 }
 
 
@@ -142,7 +146,7 @@ def test_every_rule_has_an_example() -> None:
 
 def test_every_literal_of_a_rule_opens_a_gate() -> None:
     literals = {text for _, words, _ in rules.TOKENS for text in words}
-    covered = (*gates.EXACT, *gates.TOKENS)
+    covered = (*gates.EXACT, *gates.UNDERSCORED, *gates.TOKENS)
     assert {text for text in literals if not any(g in text.encode() for g in covered)} == set()
 
 
@@ -184,10 +188,24 @@ SPANS = {
     "unclosed": ("a <private>x1 b", "a [private]"),
     "unfinished": ("a <private x1", "a [private]"),
     "stray closer": ("a</private> b", "a b"),
+    "closer in an opener": ("a <private</private> b", "a [private] b"),
     "two": ("<private>x1</private>a<private>x2</private>b", "[private]a[private]b"),
     "entities": ("a &lt;private&gt;x1&lt;/private&gt; b", "a [private] b"),
     "numbers": ("a &#60;private&#62;x1&#x3C;/private&#x3E; b", "a [private] b"),
     "full width": ("a ＜private＞x1＜／private＞ b", "a [private] b"),
+    "no semicolons": ("a &ltprivate&gtx1&lt/private&gt b", "a [private] b"),
+    "twice escaped": ("a &amp;lt;private&amp;gt;x1&amp;lt;/private&amp;gt; b", "a [private] b"),
+    "percent": ("a %3Cprivate%3Ex1%3C/private%3E b", "a [private] b"),
+    "percent slash": ("a %3cprivate%3ex1%3c%2Fprivate%3e b", "a [private] b"),
+    "percent twice": ("a %253Cprivate%253Ex1%253C%252Fprivate%253E b", "a [private] b"),
+    "zero width": ("a <pri\u200bvate>x1</priv\u200date> b", "a [private] b"),
+    "soft hyphen": ("a <\xadprivate>x1</\ufeffprivate> b", "a [private] b"),
+    "nul": ("a <priv\0ate>x1</private\0> b", "a [private] b"),
+    "json in a string": (
+        'a {"b": "\\u003cprivate\\u003ex1\\u003C/private\\u003E"} b',
+        'a {"b": "[private]"} b',
+    ),
+    "json in json": ("a \\\\u003cprivate\\\\u003ex1\\\\u003c/private> b", "a [private] b"),
     "self-closing": ("a <private/> b", "a  b"),
     "own block": ("a <cmem-memory id=1f>x1\nx2</cmem-memory 1f> b", "a  b"),
     "reminder": ("a <system-reminder>x1</system-reminder> b", "a  b"),
@@ -270,6 +288,30 @@ def test_letters_written_as_escapes_hide_nothing(spelled: str) -> None:
     raw = f'{{"x":"{spelled}{secret}"}}'.encode()
     assert gates.hit(raw)
     assert json.loads(scrub_payload(raw)) == {"x": "[REDACTED:github]"}
+
+
+@pytest.mark.parametrize("before", ["my_", "a\\n", "a\\\\n", "a\\t", "\\r\\n", "a\\u0020", "\\x20"])
+@pytest.mark.parametrize(
+    "name", [name for name in EXAMPLES if " gh" in name or name in TOKEN_NAMES]
+)
+def test_what_stands_before_a_token_hides_nothing(name: str, before: str) -> None:
+    text, secret = EXAMPLES[name]()
+    clean = scrub_text(before + text)
+    assert [line for line in secret.split("\n") if line[:1] != "-" and line in clean[-200:]] == []
+    assert gates.hit(json.dumps({"x": before + text}).encode())
+
+
+@pytest.mark.parametrize("spelled", ["\\u0067hp_", "g\\u0068p\\u005F", "\\\\u0067hp_"])
+def test_escapes_in_json_in_a_string_hide_nothing(spelled: str) -> None:
+    text = f'{{"a": "{spelled}{some(36)}", "b": "\\u0022"}}'
+    raw = json.dumps({"x": text}).encode()
+    assert gates.hit(raw)
+    assert json.loads(scrub_payload(raw)) == {"x": '{"a": "[REDACTED:github]", "b": "\\u0022"}'}
+
+
+def test_escapes_and_invisible_characters_that_hide_nothing_stay() -> None:
+    text = "a = '\\u0041\\u003c' # \u200b and \U0001f468\u200d\U0001f469"
+    assert scrub_text(text) == text
 
 
 # --- sensitive sources ---------------------------------------------------------------
@@ -389,7 +431,7 @@ def test_written_secrets_go_too() -> None:
 PIECES = st.sampled_from(
     ["<private>", "</private>", "&lt;private&gt;", "＜private＞", "<system-reminder>", "gh", "p_",
      "-----BEGIN PRIVATE KEY-----", "eyJ", ".", "://a:", "@", "Bearer ", "sk-", "\\", '"', "\n",
-     "\x00", "\ud800", "é", "a1B2c3D4e5F6g7H8i9J0", "data:image/png;base64,", "</", "env"]
+     "\x00", "\ud800", "é", "a1B2c3D4e5F6g7H8i9J0", "\\u0067", "\\n", "_", "\u200b", "%3c", "private", "&lt", "data:image/png;base64,", "</", "env"]
 )  # fmt: skip
 
 
@@ -414,7 +456,9 @@ def test_gate_takes_any_bytes(raw: bytes) -> None:
 
 HOSTILE = ("key_", "token", "eyJ", "eyJaaaaaaaa.", "://a:", "sk-", "-----BEGIN ", "<private",
            "Bearer ", "authorization:", "&#60;", ".env", "data:image/png;base64,", "AKIA", " env",
-           "xoxb-", "A", "private", "set", "a/.pem ")  # fmt: skip
+           "xoxb-", "A", "private", "set", "a/.pem ",
+           "_eyJaaaaaaaa", "_sk-aaaaaaaaaaaaaaa", "\\n" + "eyJ", "\\u0067", "\\" * 7, "&amp;", "%25",
+           "&ltprivate ", "%3cprivate", "\u200b", "<\0private", "pass ")  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
