@@ -47,8 +47,10 @@ def derive(
         text = sha256_hex(prompt.encode("utf-8", "replace"))[:16]
         return f"{stem}:p:{safe_id(prompt_id)}:{text}", "", False
     digest = f"{stem}:h:{sha256_hex(payload)[:32]}"
-    # Without an id of its own an equal prompt may well be a second "yes".
-    if kind == "prompt" or _recurs(wire, event, source):
+    # Without a prompt's id an equal prompt may well be a second "yes", and an equal end of a
+    # turn a second "Done."
+    nameless = kind != "tool" and not prompt_id and event not in wire.recurring
+    if kind == "prompt" or nameless or _recurs(wire, event, source):
         return f"{digest}~{captured_at}", digest, True
     return digest, "", False
 

@@ -590,3 +590,16 @@ def test_an_entry_that_cannot_be_stored_holds_nothing_up(
     assert spool.counts(str(home)) == (0, 0, 1)
     (bad,) = (home / "spill" / "bad").iterdir()
     assert b'"tool_name": "Write"' in bad.read_bytes().replace(b'":"', b'": "')
+
+
+def test_two_turns_of_an_old_client_that_end_alike_are_two(host: Host) -> None:
+    """Clients before prompt ids: the same last words a minute later end another turn."""
+    for number in range(2):
+        at = number * MINUTE
+        host.send("UserPromptSubmit", at=at, prompt=f"Please do part {number} of it.")
+        host.tool(f"t{number}", at=at + 1_000)
+        host.send("Stop", at=at + 2_000, last_assistant_message="Done.")
+        host.send("Stop", at=at + 2_500, last_assistant_message="Done.")
+    assert host.ingest() == Ingested(events=6)
+    ended = host.conn.execute("SELECT number, closed_by, assistant_message FROM turns").fetchall()
+    assert ended == [(1, "stop", "Done."), (2, "stop", "Done.")]
