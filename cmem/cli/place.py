@@ -58,8 +58,12 @@ def directory() -> str:
 
 
 def store() -> apsw.Connection | None:
-    """The store, read-only; None while there is none."""
-    return connection.open_reader(home())
+    """The store, read-only; None while there is none. A file in the place of the data home is
+    NotADirectoryError, which the boundary puts into words."""
+    here = home()
+    if os.path.exists(here):
+        os.scandir(here).close()
+    return connection.open_reader(here)
 
 
 def scope(conn: apsw.Connection, values: Mapping[str, Any]) -> Scope:

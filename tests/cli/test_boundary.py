@@ -160,3 +160,14 @@ def test_a_file_elsewhere_is_not_the_homes_fault(
     home.chmod(0o777)
     assert guard(PermissionError(13, "Permission denied", f"{home}-other"), monkeypatch) == 1
     assert capsys.readouterr().err == f"cmem: {home}-other: permission denied\n"
+
+
+@pytest.mark.parametrize(
+    "argv", [["search", "x"], ["timeline"], ["get", "O1"], ["status"], ["queue", "list"]]
+)
+def test_a_file_in_the_place_of_the_home_is_named(argv: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "a file"
+    file.write_text("x", encoding="utf-8")
+    done = run_cmem(*argv, CMEM_HOME=str(file))
+    assert (done.returncode, done.stdout) == (78, b"")
+    assert done.stderr.startswith(f"cmem: the data home {file} is not a folder; ".encode())
