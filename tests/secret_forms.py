@@ -264,7 +264,7 @@ ASSIGNMENTS: tuple[tuple[str, Callable[[Draw], str]], ...] = (
     ("X-Api-Key: {}\n", hexadecimal),
     ("Cookie: theme=dark; session={}\n", key),
     ('{{"auths": {{"registry.test": {{"auth": "{}"}}}}}}', basic),
-    ("//registry.npmjs.test/:_authToken={}\n", key),
+    ("//packages.example.test/:_authToken={}\n", key),
     ("machine api.test login app password {}\n", password),
     ("CREATE USER app WITH PASSWORD '{}';", human),
     ("ALTER USER x IDENTIFIED BY '{}';", password),

@@ -179,10 +179,10 @@ def test_another_home_is_left_alone_but_told() -> None:
         ({}, "user", "/me/.claude/settings.json"),
         ({"CLAUDE_CONFIG_DIR": ""}, "user", "/me/.claude/settings.json"),
         ({"CLAUDE_CONFIG_DIR": "/conf dir"}, "user", "/conf dir/settings.json"),
-        ({"CLAUDE_CONFIG_DIR": "rel"}, "user", "/work/rel/settings.json"),
-        ({"CLAUDE_CONFIG_DIR": "/conf"}, "project", "/work/.claude/settings.json"),
+        ({"CLAUDE_CONFIG_DIR": "rel"}, "user", "/repo/rel/settings.json"),
+        ({"CLAUDE_CONFIG_DIR": "/conf"}, "project", "/repo/.claude/settings.json"),
     ],
 )
 def test_the_file_is_the_one_the_host_reads(env: dict[str, str], scope: str, path: str) -> None:
-    found = claude_code.settings_path(env=env, user_home="/me", scope=scope, cwd="/work")
+    found = claude_code.settings_path(env=env, user_home="/me", scope=scope, cwd="/repo")
     assert found == path

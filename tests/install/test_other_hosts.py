@@ -71,10 +71,10 @@ def test_the_time_granted_is_in_the_hosts_own_unit() -> None:
     [
         ("codex", {}, "user", "/me/.codex/hooks.json"),
         ("codex", {"CODEX_HOME": "/conf dir"}, "user", "/conf dir/hooks.json"),
-        ("codex", {"CODEX_HOME": "rel"}, "user", "/work/rel/hooks.json"),
-        ("codex", {"CODEX_HOME": "/conf"}, "project", "/work/.codex/hooks.json"),
+        ("codex", {"CODEX_HOME": "rel"}, "user", "/repo/rel/hooks.json"),
+        ("codex", {"CODEX_HOME": "/conf"}, "project", "/repo/.codex/hooks.json"),
         ("gemini-cli", {}, "user", "/me/.gemini/settings.json"),
-        ("gemini-cli", {}, "project", "/work/.gemini/settings.json"),
+        ("gemini-cli", {}, "project", "/repo/.gemini/settings.json"),
         ("opencode", {}, "user", "/me/.config/opencode/plugins/cmem.js"),
         ("opencode", {"XDG_CONFIG_HOME": "/x"}, "user", "/x/opencode/plugins/cmem.js"),
         (
@@ -83,13 +83,13 @@ def test_the_time_granted_is_in_the_hosts_own_unit() -> None:
             "user",
             "/o/plugins/cmem.js",
         ),
-        ("opencode", {"OPENCODE_CONFIG_DIR": "/o"}, "project", "/work/.opencode/plugins/cmem.js"),
+        ("opencode", {"OPENCODE_CONFIG_DIR": "/o"}, "project", "/repo/.opencode/plugins/cmem.js"),
     ],
 )
 def test_the_file_is_the_one_the_host_reads(
     host: str, env: dict[str, str], scope: str, path: str
 ) -> None:
-    found = MODULES[host].settings_path(env=env, user_home="/me", scope=scope, cwd="/work")
+    found = MODULES[host].settings_path(env=env, user_home="/me", scope=scope, cwd="/repo")
     assert found == path
 
 
