@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from cmem import ingest, lock, paths
 from cmem.cli import boundary, output, place
-from cmem.errors import BusyError, CmemError, UsageError
-from cmem.store import connection, erase, read
+from cmem.cli.writing import writer
+from cmem.errors import CmemError, UsageError
+from cmem.store import erase, read
 from cmem.store import forget as core
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cmem.store.forget import Plan
     from cmem.store.read import Ref
 
-LOCK_WAIT_MS = 10_000
 NAMES = {
     "observations": ("observation", "observations"),
     "summaries": ("summary", "summaries"),
@@ -88,7 +87,7 @@ def _forget(refs: Sequence[Ref], plan: Plan, values: Mapping[str, Any]) -> dict[
         return document | {"dry_run": True}
     if not values["yes"]:
         _ask(plan, named=_named_one_by_one(refs), hard=hard)
-    with _writer() as conn:
+    with writer(take_in=True) as conn:
         # What came in meanwhile, and what still lay in the mailbox, goes along.
         plan = core.plan(conn, refs)
         if hard:
@@ -102,30 +101,11 @@ def _forget(refs: Sequence[Ref], plan: Plan, values: Mapping[str, Any]) -> dict[
 def _undo(refs: Sequence[Ref], *, dry_run: bool) -> dict[str, Any]:
     if dry_run:
         raise UsageError("--undo takes no --dry-run")
-    with _writer() as conn:
+    with writer(take_in=True) as conn:
         shown = core.unhide(conn, refs)
     if not shown:
         raise CmemError("nothing of that is hidden, so there is nothing to undo")
     return {"ids": [f"{kind}{number}" for kind, number in refs], "undone": shown}
-
-
-@contextmanager
-def _writer() -> Iterator[apsw.Connection]:
-    """The store for writing, with the mailbox emptied into it and no compress at work: a run
-    in the middle of a call would bring back what its evidence told."""
-    home = place.home()
-    fd = lock.acquire(paths.lock_file(home), wait_ms=LOCK_WAIT_MS)
-    if fd is None:
-        raise BusyError("a compress is running; try again when it is done")
-    try:
-        conn = connection.open_writer(home, now=place.now_ms())
-        try:
-            ingest.ingest(home, conn, now=place.now_ms())
-            yield conn
-        finally:
-            conn.close()
-    finally:
-        lock.release(fd)
 
 
 @contextmanager

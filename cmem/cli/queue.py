@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem import lock, paths
 from cmem.cli import boundary, output, place
-from cmem.errors import BusyError, CmemError, UsageError
+from cmem.cli.writing import writer
+from cmem.errors import CmemError, UsageError
 from cmem.privacy.sanitise import clean
-from cmem.store import connection, counts
+from cmem.store import counts
 from cmem.store import queue as core
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cmem.cli.output import Line
     from cmem.store.queue import Unit
 
-LOCK_WAIT_MS = 10_000
 TITLE_MAX = 80
 STATES = (core.PENDING, core.PARKED, core.DROPPED)
 STYLES = {core.PENDING: "green", core.PARKED: "red", core.DROPPED: "dim"}
@@ -180,20 +179,11 @@ def _reader() -> Iterator[apsw.Connection]:
 
 @contextmanager
 def _writer() -> Iterator[apsw.Connection]:
-    """The store for writing with no compress at work, which may be trying one of the units."""
-    home = place.home()
+    """The store for writing, where there is one: a compress may be trying one of the units."""
     with _reader():
-        fd = lock.acquire(paths.lock_file(home), wait_ms=LOCK_WAIT_MS)
-    if fd is None:
-        raise BusyError("a compress is running; try again when it is done")
-    try:
-        conn = connection.open_writer(home, now=place.now_ms())
-        try:
-            yield conn
-        finally:
-            conn.close()
-    finally:
-        lock.release(fd)
+        pass
+    with writer(take_in=False) as conn:
+        yield conn
 
 
 # --- output --------------------------------------------------------------------------

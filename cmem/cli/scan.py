@@ -7,22 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from cmem import ingest, lock, paths, scan
+from cmem import scan
 from cmem.cli import output, place
-from cmem.errors import BusyError
-from cmem.store import connection, stored_text
+from cmem.cli.writing import writer
+from cmem.store import stored_text
 
 if TYPE_CHECKING:
     import apsw
 
     from cmem.scan import Found, Scanned
 
-LOCK_WAIT_MS = 10_000
-
 
 def run(values: Mapping[str, Any]) -> int:
     """Scan the store of this home; with ``--fix`` what waits in the mailbox is taken in first."""
-    with _writer() if values["fix"] else _reader() as conn:
+    with writer(take_in=True) if values["fix"] else _reader() as conn:
         if conn is None:
             scanned = scan.Scanned(0, (), 0)
         else:
@@ -40,23 +38,6 @@ def _reader() -> Iterator[apsw.Connection | None]:
     finally:
         if conn is not None:
             conn.close()
-
-
-@contextmanager
-def _writer() -> Iterator[apsw.Connection]:
-    home = place.home()
-    fd = lock.acquire(paths.lock_file(home), wait_ms=LOCK_WAIT_MS)
-    if fd is None:
-        raise BusyError("a compress is running; try again when it is done")
-    try:
-        conn = connection.open_writer(home, now=place.now_ms())
-        try:
-            ingest.ingest(home, conn, now=place.now_ms())
-            yield conn
-        finally:
-            conn.close()
-    finally:
-        lock.release(fd)
 
 
 @contextmanager

@@ -123,7 +123,7 @@ def test_a_running_compress_is_waited_for(stored: Path, monkeypatch: pytest.Monk
 
     fd = lock.acquire(paths.lock_file(str(stored)))
     assert fd is not None
-    monkeypatch.setattr(forget, "LOCK_WAIT_MS", 0)
+    monkeypatch.setattr("cmem.cli.writing.LOCK_WAIT_MS", 0)
     values = {
         "ids": ["O1"],
         "session": [],

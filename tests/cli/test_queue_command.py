@@ -315,7 +315,7 @@ def test_a_wrong_line_is_refused(seeded: Path, name: str) -> None:
 def test_a_compress_at_work_is_waited_for(
     seeded: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "LOCK_WAIT_MS", 0)
+    monkeypatch.setattr("cmem.cli.writing.LOCK_WAIT_MS", 0)
     fd = lock.acquire(paths.lock_file(str(seeded)))
     assert fd is not None
     values = {"ids": ["1"], "all": False, "yes": True, "dry_run": False, "json": False}

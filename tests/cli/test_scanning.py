@@ -118,7 +118,7 @@ def test_two_observations_alike_but_for_a_secret_stay_two(home: Path) -> None:
 def test_fix_waits_for_a_running_compress(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fd = lock.acquire(paths.lock_file(str(home)))
     assert fd is not None
-    monkeypatch.setattr(scan, "LOCK_WAIT_MS", 0)
+    monkeypatch.setattr("cmem.cli.writing.LOCK_WAIT_MS", 0)
     with pytest.raises(BusyError):
         scan.run({"fix": True, "json": True})
     lock.release(fd)

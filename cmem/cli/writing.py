@@ -1,0 +1,38 @@
+"""The store for a command that changes it: under the lock of ``compress``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from cmem import ingest, lock, paths
+from cmem.cli import place
+from cmem.errors import BusyError
+from cmem.store import connection
+
+if TYPE_CHECKING:
+    import apsw
+
+LOCK_WAIT_MS = 10_000
+
+
+@contextmanager
+def writer(*, take_in: bool) -> Iterator[apsw.Connection]:
+    """The store for writing, with no compress at work: a run in the middle of a call would
+    bring back what its evidence told. ``take_in``: the mailbox is emptied into it first.
+    BusyError when another run does not end in time."""
+    home = place.home()
+    fd = lock.acquire(paths.lock_file(home), wait_ms=LOCK_WAIT_MS)
+    if fd is None:
+        raise BusyError("a compress is running; try again when it is done")
+    try:
+        conn = connection.open_writer(home, now=place.now_ms())
+        try:
+            if take_in:
+                ingest.ingest(home, conn, now=place.now_ms())
+            yield conn
+        finally:
+            conn.close()
+    finally:
+        lock.release(fd)
