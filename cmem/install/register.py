@@ -98,11 +98,6 @@ def uninstall(home: str, path: str, *, now: int, host: Host = claude_code) -> Do
     return _twice(lambda: _carry_out(home, plan_uninstall(home, path, host=host), now=now))
 
 
-def recorded(home: str, host: str) -> list[str]:
-    """The files of ``host`` that an install into this data home has edited."""
-    return [path for name, path in everywhere(home) if name == host]
-
-
 def everywhere(home: str) -> list[tuple[str, str]]:
     """(host, file) of each file that an install into this data home has edited."""
     return [(one.host, one.path) for one in record.load(home).values()]
