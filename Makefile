@@ -7,6 +7,9 @@ PYTHON = python3
 PY = .venv/bin/python
 READY = .venv/ready
 ROUNDS = 40
+# A test that tells its figures: they stand at the end, also when it passes.
+PROOF = $(PY) -m pytest -q -rP
+E2E_HOSTS = claude-code claude-cli-provider codex gemini-cli opencode copilot-cli copilot-cli
 
 # Variables of the caller that would steer the environment's Python or pip elsewhere.
 unexport PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PYTHONPLATLIBDIR PYTHONWARNINGS
@@ -19,7 +22,7 @@ unexport PYTEST_ADDOPTS PYTEST_PLUGINS VIRTUAL_ENV __PYVENV_LAUNCHER__
 # user, who has to be able to pass through it.
 scratch = dir=$$(mktemp -d) && chmod 711 "$$dir" && trap 'rm -rf "$$dir"' EXIT && trap 'exit 130' INT TERM && TMPDIR="$$dir" $(1)
 
-.PHONY: help install demo test test-slow kill e2e lint fmt bench golden docs lock clean
+.PHONY: help install demo test test-slow kill faults fuzz load e2e lint fmt bench bench-cost bench-export eval golden docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
@@ -38,11 +41,25 @@ test: $(READY) ## run the tests
 test-slow: $(READY) ## run the tests that take longer
 	@$(call scratch,$(PY) -m pytest -q -n 2 -m slow)
 
-kill: $(READY) ## kill hooks and runs at random, many times, and look for lost events
-	@$(call scratch,CMEM_KILLS=500 CMEM_KILL_POINTS=20 CMEM_TEST_KILLS=300 $(PY) -m pytest -q tests/faults)
+kill: $(READY) ## kill hooks and runs at random and hooks at every system call, and look for lost events
+	@$(call scratch,CMEM_KILLS=2000 CMEM_KILL_POINTS=all CMEM_TEST_KILLS=500 $(PROOF) -n 2 \
+	  tests/faults/test_kill_hook.py tests/faults/test_kill_points.py tests/faults/test_kill_compress.py)
 
-e2e: $(READY) ## run the real Claude Code client with cmem (npm fetches it once, 400 MB in .e2e)
-	@$(call scratch,$(PY) scripts/e2e_claude_code.py $(E2E))
+faults: $(READY) ## fail every system call of a hook with every error it can have
+	@$(call scratch,CMEM_FAULTS=all $(PROOF) -n 2 tests/faults/test_failing_calls.py)
+
+fuzz: $(READY) ## feed hooks 11,000 broken payloads, and look for secrets in every file after each
+	@$(call scratch,CMEM_FUZZ=10000 CMEM_FUZZ_REAL=1000 CMEM_SECRETS=300 $(PROOF) \
+	  tests/faults/test_fuzz.py tests/faults/test_secrets_at_rest.py)
+
+load: $(READY) ## start 50 hooks at once, six times, while compress runs
+	@$(call scratch,CMEM_LOAD=6 $(PROOF) tests/faults/test_load.py)
+
+e2e: $(READY) ## run the hosts' real clients with cmem, or one: e2e-codex (npm fetches them, 1.6 GB)
+	@failed=0; for host in $(E2E_HOSTS); do $(MAKE) --no-print-directory e2e-$$host || failed=1; done; exit $$failed
+
+$(E2E_HOSTS:%=e2e-%): e2e-%: $(READY)
+	@$(call scratch,$(PY) scripts/e2e_$(subst -,_,$*).py $(E2E))
 
 lint: $(READY) ## check style, types, layers and generated pages
 	@$(PY) -m ruff check .
@@ -58,6 +75,15 @@ fmt: $(READY) ## format the code
 
 bench: $(READY) ## measure the hooks against a bare interpreter
 	@$(call scratch,$(PY) scripts/bench_hooks.py --rounds $(ROUNDS))
+
+bench-cost: $(READY) ## measure what a model would be sent for the recorded sessions
+	@$(call scratch,$(PY) scripts/bench_cost.py --check)
+
+bench-export: $(READY) ## measure export and import of 100,000 observations (5 minutes)
+	@$(call scratch,nice $(PY) scripts/bench_export.py)
+
+eval: $(READY) ## measure what is kept and found: every scripts/eval_*.py
+	@failed=0; for script in scripts/eval_*.py; do $(call scratch,$(PY) "$$script") || failed=1; done; exit $$failed
 
 golden: $(READY) ## rewrite the golden files; review the difference
 	@$(call scratch,UPDATE_GOLDEN=1 CMEM_GOLDEN=write $(PY) -m pytest -q -n 2)

@@ -1,10 +1,14 @@
 """The byte code of the hook's modules in one file beside the launcher.
 
-Finding, checking and reading two dozen ``.pyc`` files costs a session start 3 ms of its 20.
-The launcher asks this file first; a module whose source has changed since is imported as
+    8 hexadecimal digits   how long the head is
+    head                   (code of ``boot``, index, first group)
+    groups                 each a list of modules in the order of their imports
+
+``boot`` says what this saves and runs it. A module whose source has changed since is imported as
 ever, and so is everything when the file is missing, torn or of another Python.
 """
 
+import ast
 import importlib.util
 import marshal
 import os
@@ -13,71 +17,40 @@ from importlib.machinery import EXTENSION_SUFFIXES
 
 from cmem import paths
 
-# What the hook imports on its ordinary ways, a session start included.
-HOT = (
-    *("cmem", "cmem.config", "cmem.context", "cmem.context.block", "cmem.context.fence"),
-    *("cmem.context.health", "cmem.context.inject", "cmem.context.links"),
-    *("cmem.context.price", "cmem.context.render"),
-    *(
-        "cmem.context.select",
-        "cmem.detach",
-        "cmem.driver",
-        "cmem.eid",
-        "cmem.errors",
-        "cmem.here",
-        "cmem.hook",
-        "cmem.hosts",
-    ),
-    *("cmem.hosts.wire", "cmem.intake", "cmem.lock", "cmem.off", "cmem.paths", "cmem.privacy"),
-    *("cmem.privacy.gates", "cmem.privacy.sanitise", "cmem.project", "cmem.repo", "cmem.spool"),
-    *("cmem.store", "cmem.store.connection", "cmem.store.projects", "cmem.store.recent"),
-    *("cmem.store.rows", "cmem.tokens", "cmem.lenient", "cmem.privacy.rules"),
-    *("cmem.privacy.scrub", "cmem.privacy.sources"),
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from cmem.boot import Entry, Group
+
+# Every event needs these, in the order in which they import each other.
+FIRST = (
+    *("cmem", "cmem.driver", "cmem.eid", "cmem.repo", "cmem.hosts", "cmem.hosts.wire"),
+    *("cmem.privacy", "cmem.privacy.gates", "cmem.intake", "cmem.off", "cmem.paths", "cmem.hook"),
 )
-
-# What else a session start imports: found here, the hook searches and lists no directory at all.
-LIBRARIES = ("apsw", "_blake2", "_json", "_sha2", "_sha256", "__future__")
-
-# Runs in the launcher with ``table`` set: name → (file, is a package, mtime, size, code).
-_FINDER = """
-import os, sys
-from _frozen_importlib import ModuleSpec
-from _frozen_importlib_external import ExtensionFileLoader
-from marshal import loads
-
-class Bundle:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        found = table.get(name)
-        if found is None:
-            return None
-        file, package, mtime, size, code = found
-        now = os.stat(file)
-        if now.st_mtime_ns != mtime or now.st_size != size:
-            return None
-        loader = Bundle if code else ExtensionFileLoader(name, file)
-        spec = ModuleSpec(name, loader, origin=file, is_package=package)
-        if not code:
-            spec.has_location = True
-        if package:
-            spec.submodule_search_locations.append(os.path.dirname(file))
-        return spec
-
-    @staticmethod
-    def create_module(spec):
-        return None
-
-    @staticmethod
-    def exec_module(module):
-        found = table[module.__name__]
-        module.__file__ = found[0]
-        exec(loads(found[4]), module.__dict__)
-
-sys.meta_path.insert(0, Bundle)
-"""
-
-# name → (file, is a package, mtime in ns, size, byte code; b"" for an extension)
-Table = dict[str, tuple[str, bool, int, int, bytes]]
+# Each is read when one of its modules is asked for; one that is in two, with the first of them.
+GROUPS = (
+    ("cmem.spool",),
+    ("cmem.project",),
+    ("cmem.config",),
+    ("cmem.lock", "cmem.detach"),
+    (
+        *("cmem.errors", "cmem.project", "cmem.here", "cmem.tokens", "cmem.context"),
+        *("cmem.context.fence", "cmem.context.price", "cmem.context.render"),
+        *("cmem.context.select", "cmem.store", "cmem.store.projects", "cmem.store.rows"),
+        *("cmem.store.recent", "cmem.context.block", "cmem.context.health"),
+        *("cmem.store.connection", "cmem.context.inject"),
+    ),
+    ("cmem.context.links",),
+    ("cmem.hosts.calls", "cmem.filters"),
+    ("cmem.hooklog", "cmem.spill"),
+    ("cmem.lenient", "cmem.privacy.rules", "cmem.privacy.sources", "cmem.privacy.scrub"),
+    ("cmem.privacy.sanitise",),
+    ("cmem.shrink",),
+)
+HOT = tuple(dict.fromkeys(FIRST + tuple(name for group in GROUPS for name in group)))
+# Extensions: found here, the hook searches and lists no directory at all.
+LIBRARIES = ("apsw", "_json", "_sha2", "_sha256", "fcntl")
 
 
 def path(home: str) -> str:
@@ -86,28 +59,92 @@ def path(home: str) -> str:
 
 
 def build() -> bytes:
-    """The bundle's content: the finder's code under "", then the modules."""
-    table: dict[str, object] = {"": compile(_FINDER, "<cmem bundle>", "exec", dont_inherit=True)}
-    for name in HOT + LIBRARIES:
-        found = _module(name)
-        if found is not None:
-            table[name] = found
-    return marshal.dumps(table)
+    """The bundle's content."""
+    blobs = [marshal.dumps(_group(names)) for names in GROUPS]
+    # The head's length moves the groups, and where they lie is in the head.
+    length = 0
+    while True:
+        head = _head(blobs, 8 + length)
+        if len(head) == length:
+            return b"%08x" % length + head + b"".join(blobs)
+        length = len(head)
+
+
+def _head(blobs: list[bytes], at: int) -> bytes:
+    index: dict[str, Entry] = {}
+    for names, blob in zip(GROUPS, blobs, strict=True):
+        for name in names:
+            index.setdefault(name, (at, len(blob)))
+        at += len(blob)
+    index |= _libraries()
+    boot = _source("cmem.boot")
+    return marshal.dumps((_code(boot), index, _group(FIRST), _state(boot)))
 
 
 def is_current(home: str) -> bool:
     """Whether the bundle there holds every hot module as its source is now."""
     try:
         with open(path(home), "rb") as file:
-            table = marshal.loads(file.read())  # noqa: S302 - our own file, in our own directory
-        return all(_unchanged(table[name]) for name in HOT + LIBRARIES if _source(name))
-    except (OSError, ValueError, EOFError, TypeError, KeyError):
+            raw = file.read()
+        _, index, first, state = marshal.loads(raw[8:])  # noqa: S302 - our own file and directory
+        found = {made[0]: made[1:5] for made in first}
+        for at, *size in {entry for entry in index.values() if len(entry) == 2}:
+            group = marshal.loads(raw[at : at + size[0]])  # noqa: S302
+            found |= {made[0]: made[1:5] for made in group}
+    except (OSError, ValueError, EOFError, TypeError):
         return False
+    files = {name: entry for name, entry in index.items() if len(entry) == 3}
+    return (
+        state == _state(_source("cmem.boot"))
+        and found == {name: _made(name) for name in HOT}
+        and files == _libraries()
+    )
 
 
-def _unchanged(found: tuple[str, bool, int, int, bytes]) -> bool:
-    now = os.stat(found[0])
-    return (now.st_mtime_ns, now.st_size) == found[2:4]
+def _libraries() -> "dict[str, Entry]":
+    """Those that are files of this Python; the others are built into it, or into another."""
+    files = {name: _source(name) for name in LIBRARIES}
+    return {name: (file, *_state(file)) for name, file in files.items() if file}
+
+
+def _group(names: tuple[str, ...]) -> "Group":
+    return [(name, *_made(name), _code(_source(name))) for name in names]
+
+
+def _made(name: str) -> tuple[str, bool, int, int]:
+    """(file, is a package, mtime in ns, size) of a module."""
+    file = _source(name)
+    return file, os.path.basename(file).startswith("__init__."), *_state(file)
+
+
+def _code(file: str) -> "CodeType":
+    """Without what no hook asks for: docstrings, annotations, imports for types. A fifth less to
+    read and to make."""
+    with open(file, "rb") as handle:
+        tree = _Bare().visit(ast.parse(handle.read(), file))
+    return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True, optimize=2)
+
+
+class _Bare(ast.NodeTransformer):
+    """The same program without annotations and without what only a type checker runs."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return ast.Pass()
+        return ast.Assign([node.target], node.value)
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return (node.orelse or ast.Pass()) if for_types else node
 
 
 def _source(name: str) -> str:
@@ -117,15 +154,6 @@ def _source(name: str) -> str:
     return found if found.endswith((".py", *EXTENSION_SUFFIXES)) else ""
 
 
-def _module(name: str) -> tuple[str, bool, int, int, bytes] | None:
-    file = _source(name)
-    if not file:
-        return None
+def _state(file: str) -> tuple[int, int]:
     state = os.stat(file)
-    code = b""
-    if file.endswith(".py"):
-        with open(file, "rb") as handle:
-            compiled = compile(handle.read(), file, "exec", dont_inherit=True)
-        code = marshal.dumps(compiled)
-    package = os.path.basename(file).startswith("__init__.")
-    return file, package, state.st_mtime_ns, state.st_size, code
+    return state.st_mtime_ns, state.st_size

@@ -6,7 +6,6 @@ run. What a killed run left is simply still there: spool rows not deleted, units
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import signal
@@ -14,11 +13,23 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import ingest, lock, observe, paths, spool
+from cmem import batch, breaker, budget, dedup, estimate, ingest, lock, observe, paths, spool
 from cmem.errors import BusyError, CmemError, ConfigError
 from cmem.failpoint import hit
-from cmem.observer import providers
-from cmem.store import connection, counts, erase, forget, last_run, maintain, pause
+from cmem.forget import purge
+from cmem.observer import modes, prices, providers
+from cmem.store import (
+    connection,
+    counts,
+    erase,
+    forget,
+    imports,
+    last_run,
+    ledger,
+    maintain,
+    pause,
+    retention,
+)
 
 if TYPE_CHECKING:
     import apsw
@@ -26,20 +37,27 @@ if TYPE_CHECKING:
     from cmem.settings import Settings
 
 MERGE_BUDGET_MS = 200
+PRUNE_BUDGET_MS = 500
 MAX_ROUNDS = 100
+LOG_BYTES = 256 * 1024
 
 
 class Options(NamedTuple):
-    """What a run is asked for. ``wait_s``: how long to wait for another run to end."""
+    """What a run is asked for. ``wait_s``: how long to wait for another run to end.
+    ``max_calls`` and ``limits`` (a daily budget) stand in place of the settings' own; 0 and
+    None are no choice. ``batch``: give away what waits, at half the price, and do not wait."""
 
     session: str = ""
     close_open: bool = False
     max_calls: int = 0
     wait_s: float = 10.0
+    limits: budget.Limits | None = None
+    batch: bool = False
 
 
 class Report(NamedTuple):
-    """The counts of design §13, plus why the run stopped asking (``reason``, may be "")."""
+    """The counts of design §13, plus why the run stopped asking (``reason``, may be ""), and the
+    calls whose price nobody knows (``unpriced``), which ``cost_usd`` leaves out."""
 
     ingested: int
     units: int
@@ -52,6 +70,7 @@ class Report(NamedTuple):
     input_tokens: int
     output_tokens: int
     cost_usd: float
+    unpriced: int
     provider: str
     reason: str
     warnings: tuple[str, ...]
@@ -66,7 +85,8 @@ def compress(
     settings: Settings,
     options: Options,
     *,
-    progress: Callable[[observe.Tally, int], None] = lambda _tally, _unit: None,
+    progress: observe.Progress | None = None,
+    clock: Callable[[], int] = now_ms,
 ) -> Report:
     """One run for a person: waits for the lock, does everything there is to do.
 
@@ -76,7 +96,7 @@ def compress(
     if fd is None:
         raise BusyError("another compress is running; try again when it is done")
     try:
-        return _locked(home, settings, options, progress=progress)
+        return _locked(home, settings, options, progress=progress, clock=clock)
     finally:
         lock.release(fd)
 
@@ -86,41 +106,97 @@ def _locked(
     settings: Settings,
     options: Options,
     *,
-    progress: Callable[[observe.Tally, int], None],
+    progress: observe.Progress | None = None,
+    clock: Callable[[], int] = now_ms,
 ) -> Report:
     try:
         provider = providers.get(settings)
+        mode = modes.load(settings.mode, home)
+        price_list = prices.load_for(home)
     except ConfigError as error:
         ingest_only(home, str(error))
         raise
-    conn = connection.open_writer(home, now=now_ms())
+    conn = connection.open_writer(home, now=clock())
     try:
         hit("after_lock")
-        run = _run(conn, settings, provider, progress=progress)
-        ingested, warnings, tally = _rounds(home, run, options)
+        ledger.interrupt_all(conn)
+        limits = options.limits or budget.limits(settings.daily_usd, settings.daily_tokens)
+        run = observe.Run(
+            conn=conn,
+            provider=provider,
+            provider_name=settings.provider,
+            fingerprint=fingerprint(settings),
+            language=settings.language,
+            mode=mode,
+            expect=estimate.expect(settings, price_list),
+            limits=limits,
+            prices=price_list,
+            clock=clock,
+            progress=progress,
+        )
+        observe_imported(home, conn, settings, clock=clock)
+        options = options._replace(max_calls=options.max_calls or settings.max_calls)
+        ingested, warnings, tally = _rounds(home, run, options, settings=settings)
         hit("before_maintain")
-        _maintain(conn)
+        warnings += _maintain(home, conn, now=clock(), settings=settings)
+        hit("after_maintain")
         reason = tally.reason or _unusable(tally)
-        last_run.put(conn, last_run.LastRun(now_ms(), reason))
+        last_run.put(conn, last_run.LastRun(clock(), reason))
         work = counts.work(conn)
-        return Report(
-            ingested=ingested,
-            units=tally.units,
-            observations=tally.observations,
-            summaries=tally.summaries,
-            skipped=tally.skipped,
-            pending=work.pending,
-            parked=work.parked,
-            calls=tally.calls,
-            input_tokens=tally.input_tokens,
-            output_tokens=tally.output_tokens,
-            cost_usd=round(tally.cost_usd, 6),
-            provider=settings.provider,
-            reason=reason,
-            warnings=warnings,
+        return _report(tally, work)._replace(
+            ingested=ingested, provider=settings.provider, reason=reason, warnings=warnings
         )
     finally:
         conn.close()
+
+
+def observe_imported(
+    home: str, conn: apsw.Connection, settings: Settings, *, clock: Callable[[], int]
+) -> observe.Tally:
+    """What an import has put into the store becomes memory without a model, whoever is chosen for
+    what is captured: nobody pays for the past unasked."""
+    tally = observe.Tally()
+    waiting = imports.pending(conn)
+    if not waiting:
+        return tally
+    settings = settings._replace(provider="extract")
+    price_list = prices.load_for(home)
+    run = observe.Run(
+        conn=conn,
+        provider=providers.get(settings),
+        provider_name=settings.provider,
+        fingerprint=fingerprint(settings),
+        language=settings.language,
+        mode=modes.load(settings.mode, home),
+        expect=estimate.expect(settings, price_list),
+        limits=budget.limits(0, 0),
+        prices=price_list,
+        clock=clock,
+        progress=None,
+    )
+    for unit_id in waiting:
+        tally = observe.observe_unit(run, tally, unit_id)
+    return tally
+
+
+def _report(tally: observe.Tally, work: counts.Work) -> Report:
+    return Report(
+        ingested=0,
+        units=tally.units,
+        observations=tally.observations,
+        summaries=tally.summaries,
+        skipped=tally.skipped,
+        pending=work.pending,
+        parked=work.parked,
+        calls=tally.calls,
+        input_tokens=tally.input_tokens,
+        output_tokens=tally.output_tokens,
+        cost_usd=tally.microusd / 1_000_000,
+        unpriced=tally.unpriced,
+        provider="",
+        reason=tally.reason,
+        warnings=(),
+    )
 
 
 def ingest_only(home: str, reason: str) -> None:
@@ -130,7 +206,7 @@ def ingest_only(home: str, reason: str) -> None:
     try:
         ingest.ingest(home, conn, now=now_ms())
         ingest.sweep(conn, now=now_ms(), close_open=False, session=None)
-        _maintain(conn)
+        _maintain(home, conn, now=now_ms())
         last_run.put(conn, last_run.LastRun(now_ms(), reason))
     finally:
         conn.close()
@@ -145,30 +221,12 @@ def _unusable(tally: observe.Tally) -> str:
     return f"{replies} could not be used ({tally.unusable[-1]}); the work stays pending"
 
 
-def _run(
-    conn: apsw.Connection,
-    settings: Settings,
-    provider: providers.Provider,
-    *,
-    progress: Callable[[observe.Tally, int], None],
-) -> observe.Run:
-    return observe.Run(
-        conn=conn,
-        provider=provider,
-        provider_name=settings.provider,
-        model=settings.model,
-        fingerprint=fingerprint(settings),
-        language=settings.language,
-        clock=now_ms,
-        progress=progress,
-    )
-
-
 def _rounds(
-    home: str, run: observe.Run, options: Options
+    home: str, run: observe.Run, options: Options, *, settings: Settings
 ) -> tuple[int, tuple[str, ...], observe.Tally]:
     """Ingest and observe until neither finds anything new: what arrived while the provider
     was thinking is taken along, so a run leaves no tail."""
+    who = batch.taker(settings, wanted=options.batch)
     tally = observe.Tally(reason=_pause_reason(run))
     limits = observe.Limits(max_calls=options.max_calls, session=options.session)
     tried: set[int] = set()
@@ -185,6 +243,10 @@ def _rounds(
             session=options.session or None,
         )
         before = tally
+        if who is not None:
+            tally = batch.exchange(run, who, tally, give=options.batch, limits=limits)
+        if options.batch:
+            break
         tally = observe.observe(run, tally, limits=limits, tried=tried)
         if not taken.events and not closed and tally == before:
             break
@@ -193,30 +255,46 @@ def _rounds(
 
 def _pause_reason(run: observe.Run) -> str:
     current = pause.get(run.conn)
-    if observe.paused(current, fingerprint=run.fingerprint, now=run.clock()):
+    if breaker.holds(current, fingerprint=run.fingerprint, now=run.clock()):
         assert current is not None
         return f"paused: {current.reason}"
     return ""
 
 
-def _maintain(conn: apsw.Connection) -> None:
-    now = now_ms()
+def _maintain(
+    home: str, conn: apsw.Connection, *, now: int, settings: Settings | None = None
+) -> tuple[str, ...]:
+    """The upkeep after the work; without settings nothing that a person could have switched.
+    Returns what the user should know."""
+    warnings: tuple[str, ...] = ()
+    if settings is not None:
+        if settings.dedup:
+            dedup.sweep(conn, now=now)
+        retention.prune_slice(
+            conn, keep_days=settings.keep_raw_days, now=now, budget_ms=PRUNE_BUDGET_MS
+        )
     forgotten = forget.due(conn, now=now)
-    # A reader may keep the log from being cut; the next run does the rest.
-    with contextlib.suppress(BusyError):
+    try:
         if forgotten.total:
-            erase.purge(conn, forgotten, now=now)
+            purge(home, conn, forgotten, now=now)
         erase.finish(conn)
+    except BusyError:
+        pass  # a reader keeps the log from being cut; the next run does the rest
+    except CmemError as error:
+        warnings = (str(error),)
     maintain.expire_seen(conn, now=now)
     maintain.merge_index(conn, budget_ms=MERGE_BUDGET_MS)
     maintain.return_space(conn)
     maintain.truncate_wal(conn)
+    return warnings
 
 
 def fingerprint(settings: Settings) -> str:
-    """What a pause is bound to: a changed key, model or endpoint is a new start. One way, so
-    that no part of the key can be read back from the store."""
-    parts = (settings.provider, settings.model, settings.base_url, settings.api_key)
+    """What a pause is bound to: a changed key, model, endpoint or program is a new start. One
+    way, so that no part of the key can be read back from the store."""
+    parts = [settings.provider, settings.model, settings.base_url, settings.api_key]
+    parts += [settings.headers, settings.proxy, settings.ca_file]
+    parts += [settings.claude_path, settings.claude_config_dir, settings.command]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -234,12 +312,15 @@ def end_on_signals() -> None:
 # --- the background run ----------------------------------------------------------------
 
 
-def main_background(home: str, lock_fd: int, *, env: Mapping[str, str] | None = None) -> None:
-    """What a hook starts: holds the lock it was given, drains, and looks once more after
-    letting go, because an event may have come between the last look and the release."""
+def main_background(
+    home: str, lock_fd: int | None, *, env: Mapping[str, str] | None = None
+) -> None:
+    """What a hook or a schedule starts: holds the lock it was given (None: another run has it,
+    and does the work), drains, and looks once more after letting go, because an event may have
+    come between the last look and the release."""
     os.nice(10)
     end_on_signals()
-    fd: int | None = lock_fd
+    fd = lock_fd
     for _ in range(MAX_ROUNDS):
         if fd is None:
             return
@@ -247,9 +328,11 @@ def main_background(home: str, lock_fd: int, *, env: Mapping[str, str] | None = 
             settings = _background_settings(home, env or {})
             if settings is None:
                 return
-            report = _locked(home, settings, Options(), progress=lambda _tally, _unit: None)
+            report = _locked(home, settings, Options())
             for warning in report.warnings:
                 _log(home, CmemError(warning))
+            if report.ingested or report.units or report.reason:
+                _write(home, f"run: {_line(report)}")
         except Exception as error:  # noqa: BLE001 - nobody reads a background traceback
             _log(home, error)
             return
@@ -257,6 +340,15 @@ def main_background(home: str, lock_fd: int, *, env: Mapping[str, str] | None = 
             lock.release(fd)
         pending, spilled, _dropped = spool.counts(home)
         fd = lock.acquire(paths.lock_file(home)) if pending or spilled else None
+
+
+def _line(report: Report) -> str:
+    """A background run in one line of the log."""
+    told = (
+        f"{report.provider}: {report.ingested} events in, {report.units} units done, "
+        f"{report.calls} calls, ${report.cost_usd:.4f}, {report.pending} pending"
+    )
+    return f"{told}; {report.reason}" if report.reason else told
 
 
 def _background_settings(home: str, env: Mapping[str, str]) -> Settings | None:
@@ -272,12 +364,17 @@ def _background_settings(home: str, env: Mapping[str, str]) -> Settings | None:
 
 
 def _log(home: str, error: Exception) -> None:
-    """One line in compress.log, never any text of an event."""
+    """A failure in compress.log, never any text of an event."""
     text = str(error) if isinstance(error, CmemError) else type(error).__name__
-    line = f"{now_ms()} compress: {text}\n"
+    _write(home, f"compress: {text}")
+
+
+def _write(home: str, text: str) -> None:
+    """One line in compress.log, which is rotated here: whoever starts a run need not."""
+    line = f"{now_ms()} {' '.join(text.split())}\n"
     path = os.path.join(home, "compress.log")
     try:
-        if os.path.exists(path) and os.path.getsize(path) > 256 * 1024:
+        if os.path.exists(path) and os.path.getsize(path) > LOG_BYTES:
             os.replace(path, path + ".1")
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         fd = os.open(path, flags, 0o600)

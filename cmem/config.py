@@ -61,6 +61,10 @@ def _scalar(text: str) -> "Scalar | None":
         inner, quote, rest = text[1:].partition('"')
         plain = quote and "\\" not in inner and (inner or rest[:1] != '"')
         return inner if plain and rest.strip(" \t")[:1] in ("", "#") else None
+    if text[:1] == "'":
+        inner, quote, rest = text[1:].partition("'")
+        plain = quote and (inner or rest[:1] != "'")
+        return inner if plain and rest.strip(" \t")[:1] in ("", "#") else None
     word = text.partition("#")[0].rstrip(" \t")
     if word in ("true", "false"):
         return word == "true"

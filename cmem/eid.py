@@ -7,6 +7,8 @@ other    HOST:SESSION:h:HASH32               of the whole payload
 recurs   HOST:SESSION:h:HASH32~MILLISECONDS  equal hashes within 10 s are one event
 """
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cmem.hosts.wire import Fields, Wire
@@ -18,12 +20,10 @@ _ID = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.
 def sha256_hex(data: bytes) -> str:
     """SHA-256 from the interpreter's own module: hashlib would load OpenSSL for it."""
     try:
-        make = __import__("_sha2").sha256  # 3.12 and later
+        # The name that is not there would be looked for in every folder of the path.
+        make = __import__("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
     except ImportError:
-        try:
-            make = __import__("_sha256").sha256
-        except ImportError:
-            from hashlib import sha256 as make
+        from hashlib import sha256 as make
     return str(make(data).hexdigest())
 
 

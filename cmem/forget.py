@@ -1,12 +1,72 @@
-"""Looking for what is left of a forgotten text, the way a thief of the disk would."""
+"""Forgetting for good: in the store, in its copies, and a look at what is left.
+
+The copies are asked by the identities of the rows, because their numbers may differ there.
+``scan`` looks for a text the way a thief of the disk would.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from cmem.errors import CmemError
+from cmem.store import copies, erase, identities
+
+if TYPE_CHECKING:
+    import apsw
+
+    from cmem.store.forget import Plan
+    from cmem.store.identities import Identities
+
+# Where what could not be read was put aside as it was: nobody can take a row out of that.
+ASIDE = ("quarantine", "reports")
 
 # A piece that lies across two reads is found because the reads overlap.
 _CHUNK = 1 << 20
+
+
+def purge(
+    home: str,
+    conn: apsw.Connection,
+    plan: Plan,
+    *,
+    now: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Erase the rows of the plan from the store and from every copy below the home; return how
+    many the store had.
+
+    The copies come first: a run that is killed in between finds the rows in the store again, and
+    knows what to look for. Raises BusyError like ``erase.purge``, and CmemError for a copy that
+    cannot be changed, both when everything else is done."""
+    known = identities.of(conn, plan)
+    late: CmemError | None = None
+    try:
+        copies.apply(home, lambda copy: _purge_copy(copy, known, now))
+    except CmemError as error:
+        late = error
+    done = erase.purge(conn, plan, now=now, progress=progress)
+    if late is not None:
+        raise late
+    return done
+
+
+def aside(home: str) -> list[str]:
+    """Files that were put aside as they were, and may hold what is forgotten elsewhere."""
+    found = [
+        os.path.join(folder, name)
+        for start in ASIDE
+        for folder, _, names in os.walk(os.path.join(home, start))
+        for name in names
+    ]
+    return sorted(found)
+
+
+def _purge_copy(copy: apsw.Connection, known: Identities, now: int) -> None:
+    plan = identities.known(copy, known)
+    if any(plan):
+        erase.purge(copy, plan, now=now)
 
 
 def scan(home: str, pieces: Iterable[str]) -> list[str]:

@@ -24,6 +24,10 @@ _LIMIT_S = 5.0
 # Claude Code gives all hooks of a session's end 1.5 s together, Codex these two 3 s at most.
 _LIMITS = {"SessionEnd": 1.4, "Interrupt": 1.4}
 _OFF = ("0", "false", "no", "off")
+_SKIPS = (
+    *("CMEM_SKIP_TOOLS", "CMEM_SKIP_AGENTS", "CMEM_SKIP_PATHS", "CMEM_SKIP_COMMANDS"),
+    "CMEM_SKIP_SMALL",
+)
 
 
 class _LateError(Exception):
@@ -34,6 +38,7 @@ class _State:
     """What the timer must know when it rings."""
 
     reading = False
+    ours = False  # the home was looked at and is fit
     wanted = False  # by a person: nothing is off for this event
     stored = False
     home = host = event = ""
@@ -72,7 +77,7 @@ def _run(argv: list[str]) -> None:
     raw, size = _read_stdin()
     if not raw.strip():
         return
-    _arm(max(0.05, deadline - time.monotonic()))
+    _watch(max(0.05, deadline - time.monotonic()), wire.kinds[event])
     home = argv[2] if len(argv) == 3 else paths.data_home(os.environ)
     if not os.path.isabs(home):
         return
@@ -83,6 +88,7 @@ def _run(argv: list[str]) -> None:
     except OSError as error:
         _lose(error, size)
         return
+    _now.ours = True
     driver.load()
     _keep(raw, size=size, wire=wire)
 
@@ -107,18 +113,23 @@ def _read_stdin() -> tuple[bytes, int]:
     end = time.monotonic() + _READ_S
     _now.reading = True
     try:
-        while (left := end - time.monotonic()) > 0:
-            _arm(min(_IDLE_S, left))
-            chunk = os.read(0, 262_144)
-            if not chunk:
-                break
-            if size <= intake.MAX_STDIN:
-                chunks.append(chunk)
-            size += len(chunk)
-    except (_LateError, OSError):
-        pass
-    _now.reading = False
-    return b"".join(chunks), size
+        try:
+            while (left := end - time.monotonic()) > 0:
+                _arm(min(_IDLE_S, left))
+                chunk = os.read(0, 262_144)
+                if not chunk:
+                    break
+                if size <= intake.MAX_STDIN:
+                    chunks.append(chunk)
+                size += len(chunk)
+        except OSError:
+            pass
+        _arm(0)  # until here it may ring
+        _now.reading = False
+    except _LateError:
+        _now.reading = False
+    # The same bytes in whatever pieces they came: an event is named by them.
+    return b"".join(chunks)[: intake.MAX_STDIN + 1], size
 
 
 def _arm(seconds: float) -> None:
@@ -132,24 +143,56 @@ def _arm(seconds: float) -> None:
 def _ring(_number: int, _frame: object) -> None:
     if _now.reading:
         raise _LateError
-    if not _now.stored:
-        _spill(TimeoutError())
-    os._exit(0)
+    _give_up(0)
+
+
+def _watch(seconds: float, kind: str) -> None:
+    """End the process after ``seconds``. SQLite can wait 10 s inside one call, and no signal's
+    handler runs meanwhile; a thread does, but costs 1 % of a hook: too much for tool calls."""
+    if kind != "tool":
+        import _thread
+
+        try:
+            _thread.start_new_thread(_give_up, (seconds,))
+            return
+        except RuntimeError:  # no thread to be had
+            pass
+    _arm(seconds)
+
+
+def _give_up(seconds: float) -> None:
+    try:
+        time.sleep(seconds)
+        if not _now.stored:
+            _report(TimeoutError())
+    finally:
+        os._exit(0)
 
 
 # --- storing -------------------------------------------------------------------------
 
 
 def _keep(raw: bytes, *, size: int, wire: "Wire") -> None:
+    if _now.event in wire.transcripts:
+        from cmem import answer
+
+        raw = answer.attach(raw, wire.transcripts[_now.event])
     payload = intake.reduce(raw, wire=wire, event=_now.event, size=size)
+    if not payload:  # a byte order mark and nothing behind it
+        return
     _now.payload = payload
     try:
         taken = intake.identify(_now.host, _now.event, payload, captured_at=_now.captured_at)
     except ImportError as error:  # apsw is missing or broken; the drain will name the event
-        if _is_wanted(*intake.place(payload, wire)):
+        if _is_wanted(*intake.place(payload, wire)) and not _is_filtered(payload, wire):
             _spill(error)
         return
-    if taken is None or not _is_wanted(taken.cwd, taken.repo, taken.session):
+    if taken is None:
+        _disown(payload, wire)
+        return
+    if not _is_wanted(taken.cwd, taken.repo, taken.session):
+        return
+    if _is_filtered(taken.payload, wire):
         return
     _now.payload = taken.payload
     if len(taken.payload) > intake.MAX_EVENT:
@@ -158,8 +201,18 @@ def _keep(raw: bytes, *, size: int, wire: "Wire") -> None:
         _append(taken)
     _now.stored = True
     if _now.event in wire.injects:
-        _inject(taken)
+        _inject(taken, wire.answer)
     _start_drain(always=_now.event in wire.always_drain)
+
+
+def _disown(payload: bytes, wire: "Wire") -> None:
+    """Our own observer's session, where nothing but its prompt says so: off from now on, as its
+    other events say nothing at all."""
+    session = intake.own_session(payload, wire)
+    if session:
+        from cmem import switch
+
+        switch.for_session(_now.home, session, on=False)
 
 
 def _is_wanted(cwd: str, repo: tuple[str, str, str, str] = ("",) * 4, session: str = "") -> bool:
@@ -168,6 +221,21 @@ def _is_wanted(cwd: str, repo: tuple[str, str, str, str] = ("",) * 4, session: s
     why = off.reason(_now.home, cwd=cwd, repo=repo, session=session, exclude=globs)
     _now.wanted = not why
     return _now.wanted
+
+
+def _is_filtered(payload: bytes, wire: "Wire") -> bool:
+    """Whether it is a tool call that a person does not want kept; then it is counted."""
+    if wire.kinds[_now.event] != "tool":
+        return False
+    config = off.config_text(_now.home)
+    if b"skip_" not in config and not any(name in os.environ for name in _SKIPS):
+        return False
+    from cmem import filters
+
+    # Where it is, nothing is left to be done for the event.
+    found = filters.load(config, os.environ)
+    _now.stored = filters.leaves_out(found, _now.home, host=_now.host, payload=payload)
+    return _now.stored
 
 
 def _append(taken: intake.Taken) -> None:
@@ -252,14 +320,24 @@ def _report(error: BaseException) -> None:
             from cmem import hooklog
 
             hooklog.note(_now.home, _now.event, error, outcome="stored")
-    except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
+    except BaseException:  # noqa: BLE001 - there is nobody left to tell
+        _count()
+
+
+def _count() -> None:
+    """The last resort where no module can be loaded: the package is gone or being replaced."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        if _now.ours and not _now.stored and (_now.wanted or _is_wanted("")):
+            os.write(os.open(paths.dropped_file(_now.home), flags, 0o600), b".")
+    except Exception:  # noqa: BLE001, S110 - there is nothing else to try
         pass
 
 
 # --- after storing -------------------------------------------------------------------
 
 
-def _inject(taken: intake.Taken) -> None:
+def _inject(taken: intake.Taken, answer: str) -> None:
     """Print the context for the session that starts, or nothing."""
     try:
         from cmem.context.inject import session_start
@@ -273,6 +351,7 @@ def _inject(taken: intake.Taken) -> None:
             project_env=_project_env(),
             budget=budget if isinstance(budget, int) else 2000,
             session=taken.session,
+            answer=answer,
         )
         _print(text)
     except Exception as error:  # noqa: BLE001 - a session must start without a memory too

@@ -19,6 +19,7 @@ from cmem.hosts import values
 from cmem.model import Entry, Event, Origin, ProjectIdentity, Unreadable
 from cmem.privacy.sanitise import clean
 from cmem.repo import read_remote
+from cmem.sift import Sieve
 from cmem.store import connection, evidence, projects, sessions, turns
 from cmem.store.connection import transaction
 from cmem.take import close_turn, leaves_trace, request_summary, take
@@ -47,16 +48,17 @@ class Ingested(NamedTuple):
 
 def ingest(home: str, conn: apsw.Connection, *, now: int) -> Ingested:
     """Take in all that the spool and the spill directory of ``home`` hold."""
-    locate = _Locator()
+    locate, sieve = Locator(), Sieve(home)
     drain, trouble = spool_repair.open_drain(home)
     total = Ingested(trouble=trouble)
     try:
         for batch, paths in _batches(home, drain):
-            for part in _parts(batch):
+            for part in _parts(sieve.kept(batch)):
                 total = _add(total, _take_part(home, conn, part, locate=locate, now=now))
                 hit("ingest_after_commit")
             if drain is not None:
                 spool.delete(drain, [entry.id for entry in batch if entry.id])
+            hit("ingest_after_delete")
             spill.remove(paths)
     finally:
         if drain is not None:
@@ -113,7 +115,7 @@ def _parts(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
 
 
 def _take_part(
-    home: str, conn: apsw.Connection, part: Sequence[Entry], *, locate: _Locator, now: int
+    home: str, conn: apsw.Connection, part: Sequence[Entry], *, locate: Locator, now: int
 ) -> Ingested:
     """One transaction. Should an entry break it by a fault of ours, the others go in one by
     one and that entry is set aside, so that it never holds up what was captured after it."""
@@ -133,19 +135,17 @@ def _take_part(
     return taken
 
 
-def _commit(
-    conn: apsw.Connection, part: Sequence[Entry], *, locate: _Locator, now: int
-) -> Ingested:
-    events = [_decode(entry) for entry in part]
+def _commit(conn: apsw.Connection, part: Sequence[Entry], *, locate: Locator, now: int) -> Ingested:
+    events = [decode(entry) for entry in part]
     taken = Ingested()
     with transaction(conn):
         for event in events:
-            taken = _add(taken, _take_event(conn, event, locate=locate, now=now))
+            taken = _add(taken, take_event(conn, event, locate=locate, now=now))
         hit("ingest_before_commit")
     return taken
 
 
-def _decode(entry: Entry) -> Event:
+def decode(entry: Entry) -> Event:
     decoder = hosts.DECODERS.get(entry.host)
     if decoder is not None:
         # Whoever makes a repository names its branch.
@@ -168,7 +168,7 @@ def _decode(entry: Entry) -> Event:
     return Unreadable(origin, "unknown host")
 
 
-def _take_event(conn: apsw.Connection, event: Event, *, locate: _Locator, now: int) -> Ingested:
+def take_event(conn: apsw.Connection, event: Event, *, locate: Locator, now: int) -> Ingested:
     origin = event.origin
     if evidence.seen(conn, origin.eid):
         return Ingested(duplicates=1)
@@ -190,7 +190,7 @@ def _is_loss(event: Unreadable) -> bool:
 
 
 def _session(
-    conn: apsw.Connection, origin: Origin, *, locate: _Locator, now: int
+    conn: apsw.Connection, origin: Origin, *, locate: Locator, now: int
 ) -> sessions.Session:
     """The event's session; the first event makes it, in the project it came from."""
     found = sessions.find(conn, origin.host, origin.session)
@@ -205,7 +205,7 @@ def _session(
     )
 
 
-class _Locator:
+class Locator:
     """Projects by where an event came from, each remote read once in a run."""
 
     def __init__(self) -> None:

@@ -17,8 +17,13 @@ MAX_STDIN = 8 * 1024 * 1024
 MAX_EVENT = 256 * 1024
 MAX_BRANCHES = 200_000
 _HEAD = 65_536
-# The observer of ours that is an agent itself works in a directory of this name.
-_OWN_CWD = "/cmem-observer-"
+# What a provider of ours that is an agent itself is known by, should its own hooks be ours too:
+# the name of the folder it works in, the beginning of its session's id and of its prompt. Each is
+# enough.
+OWN_FOLDER = "cmem-observer-"
+OWN_SESSION = "c3e30b5e-4ef0-4"
+OWN_PROMPT = "[cmem observer request]"
+_OWN_CWD = "/" + OWN_FOLDER
 
 
 class Taken:
@@ -51,7 +56,7 @@ def identify(host: str, event: str, payload: bytes, *, captured_at: int) -> Take
     found = _fields(payload, wire)
     if found is None:
         payload, found = _mended(payload, wire=wire, event=event)
-    if _OWN_CWD in found[5]:
+    if is_own(found):
         return None
     taken = Taken()
     taken.payload = payload
@@ -64,6 +69,23 @@ def identify(host: str, event: str, payload: bytes, *, captured_at: int) -> Take
     return taken
 
 
+def is_own(found: "Fields") -> bool:
+    """Whether the event is of our own observer's session and not of the user's."""
+    return (
+        _OWN_CWD in found[5]
+        or found[0].startswith(OWN_SESSION)
+        or found[3].lstrip('"').startswith(OWN_PROMPT)
+    )
+
+
+def own_session(payload: bytes, wire: "Wire") -> str:
+    """The session of a request of our own, where only the prompt tells that it is one; else ""."""
+    found = _fields(payload, wire)
+    if found is None or not is_own(found) or is_own((*found[:3], "", *found[4:])):
+        return ""
+    return eids.safe_id(found[0])
+
+
 def place(payload: bytes, wire: "Wire") -> tuple[str, tuple[str, str, str, str], str]:
     """(cwd, repository, session) of a reduced payload by the slow reader, for want of SQLite;
     "" for what it does not tell."""
@@ -73,8 +95,7 @@ def place(payload: bytes, wire: "Wire") -> tuple[str, tuple[str, str, str, str],
         value = lenient.loads(payload)
     except (ValueError, RecursionError):
         value = None
-    found = value if isinstance(value, dict) else {}
-    session, cwd = (found.get(wire.paths[at].removeprefix("$.")) for at in (0, 5))
+    session, cwd = (lenient.at(value, wire.paths[place]) for place in (0, 5))
     cwd = cwd if isinstance(cwd, str) else ""
     return cwd, repos.read_repo(cwd), eids.safe_id(session) if isinstance(session, str) else ""
 
@@ -86,7 +107,7 @@ def reduce(raw: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
     if len(payload) > MAX_BRANCHES:
         branches = payload.count(b"[") + payload.count(b"{") + payload.count(b",")
         if max(size, len(raw)) > MAX_STDIN or branches > MAX_BRANCHES:
-            return stub("oversize", payload, event=event, size=max(size, len(raw)))
+            return stub("oversize", payload, wire=wire, event=event, size=max(size, len(raw)))
     large = len(payload) > MAX_EVENT
     # A large one is parsed anyway, and its rules are faster than its gates.
     if not large and not gates.hit(payload):
@@ -94,29 +115,30 @@ def reduce(raw: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
     from cmem.privacy import scrub
 
     try:
-        payload = scrub.scrub_payload(payload, wire.shape)
+        payload = scrub.scrub_payload(payload, wire.shape, room=MAX_EVENT)
         if large and len(payload) > MAX_EVENT:
             from cmem.shrink import shrink
 
             payload = shrink(payload)
     except ValueError:
-        return stub("malformed", payload, event=event)
+        return stub("malformed", payload, wire=wire, event=event)
     return payload
 
 
-def stub(reason: str, payload: bytes, *, event: str, size: int = 0) -> bytes:
+def stub(reason: str, payload: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
     """What is kept of a payload that cannot be: that it was there. None of its text but the
     session's id, and that only if it is a harmless one."""
-    session = eids.safe_id(found) if (found := _session(payload[:_HEAD])) else ""
+    name = wire.paths[0].removeprefix("$.")
+    session = eids.safe_id(found) if (found := _session(payload[:_HEAD], name)) else ""
     return (
         f'{{"cmem_stub":"{reason}","bytes":{size or len(payload)},'
         f'"sha256":"{eids.sha256_hex(payload)}",'
-        f'"hook_event_name":"{event}","session_id":"{session}"}}'
+        f'"hook_event_name":"{event}","{name}":"{session}"}}'
     ).encode()
 
 
-def _session(head: bytes) -> str:
-    _, mark, rest = head.partition(b'"session_id"')
+def _session(head: bytes, name: str) -> str:
+    _, mark, rest = head.partition(f'"{name}"'.encode())
     start = rest[:16].find(b'"')
     if not mark or start < 0:
         return ""
@@ -147,6 +169,6 @@ def _mended(payload: bytes, *, wire: "Wire", event: str) -> "tuple[bytes, Fields
         mended = b""
     found = _fields(mended, wire) if mended else None
     if found is None:
-        mended = stub("malformed", payload, event=event)
+        mended = stub("malformed", payload, wire=wire, event=event)
         found = _fields(mended, wire) or ("", "", "", "", "", "")
     return mended, found

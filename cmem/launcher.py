@@ -2,8 +2,8 @@
 
 It knows where this package and its libraries lie, so the command needs no PATH, no site and
 no working directory; and it keeps an event as a spill file when the package is gone. The
-gates and the off switches travel inside it as source, so that what it keeps is free of secrets
-and wanted even then.
+gates and the off switches travel inside it as source, in comments, so that what it keeps is free
+of secrets and wanted even then.
 """
 
 import os
@@ -21,54 +21,67 @@ import gc
 
 gc.disable()  # nothing here lives long enough to be garbage
 
-import os
 import sys
 
 VERSION = {version!r}
 PATHS = {paths!r}
-GATES = {gates!r}
-OFF = {off!r}
-FALLBACK = {fallback!r}
-COMPRESS = {compress!r}
 
 
 def main(argv):
     sys.path.extend(PATHS)
     if argv[:1] == ["--compress"]:
-        exec(COMPRESS, {{"argv": argv}})
-    for name in ("CMEM_DISABLE", "CMEM_OBSERVER"):
-        if os.environ.get(name, "0") not in ("", "0"):
-            return
+        exec(part("COMPRESS"), {{"argv": argv}})
     try:
         from marshal import loads
 
-        with open(__file__[:-3] + "." + sys.implementation.cache_tag + ".bin", "rb") as file:
-            table = loads(file.read())
-        exec(table.pop(""), {{"table": table}})
+        path = __file__[:-3] + "." + sys.implementation.cache_tag + ".bin"
+        with open(path, "rb", 0) as file:
+            boot, index, first, _ = loads(file.read(int(file.read(8), 16)))
+        names = {{"__name__": "cmem.boot"}}
+        exec(boot, names)
+        names["start"](path, index, first)
     except Exception:
         pass  # slower, not less
     try:
         from cmem.hook import main as hook
     except BaseException:
-        exec(FALLBACK, {{"GATES": GATES, "OFF": OFF, "argv": argv}})
+        exec(part("FALLBACK"), {{"GATES": part("GATES"), "OFF": part("OFF"), "argv": argv}})
         return
     hook(argv)
+
+
+def part(name):
+    # A comment costs a hook nothing until it is read.
+    with open(__file__, encoding="utf-8") as file:
+        text = file.read()
+    return text.partition("\\n#= " + name + "\\n#")[2].partition("\\n#= ")[0].replace("\\n#", "\\n")
 
 
 try:
     main(sys.argv[1:])
 finally:
+    import os
+
     os._exit(0)
+
+{parts}
+#= END
 '''
 
 _COMPRESS = """
 import gc, os
 
-home, lock_fd = argv[1], int(argv[2])
+home = argv[1]
 gc.enable()
-# What the host left open is not ours to hold; the lock is.
-os.closerange(3, lock_fd)
-os.closerange(lock_fd + 1, 256)
+if len(argv) > 2:
+    # What the host left open is not ours to hold; the lock is.
+    lock_fd = int(argv[2])
+    os.closerange(3, lock_fd)
+    os.closerange(lock_fd + 1, 256)
+else:  # started by the clock
+    from cmem import lock, paths
+
+    lock_fd = lock.acquire(paths.lock_file(home))
 os.chdir("/")
 os.nice(10)
 from cmem.compress import main_background
@@ -112,6 +125,9 @@ def session(data):
     name = told.partition(b'"')[0].decode("ascii", "replace")
     return name if len(name) <= 128 and name.replace("-", "").replace("_", "").isalnum() else ""
 
+def switched_off():
+    return any(os.environ.get(n, "0") not in ("", "0") for n in ("CMEM_DISABLE", "CMEM_OBSERVER"))
+
 def keep(host, event, home):
     data = read().strip()
     if not data or not ours(home):
@@ -145,7 +161,7 @@ def keep(host, event, home):
     os.close(fd)
     os.rename(name + ".tmp", name + ".event")
 
-if len(argv) == 3 and argv[0].replace("-", "").isalnum() and argv[1].isalnum():
+if not switched_off() and len(argv) == 3 and argv[0].replace("-", "").isalnum() and argv[1].isalnum():
     keep(*argv)
 """
 
@@ -156,14 +172,14 @@ def render(*, package_dir: str, site_dirs: "Sequence[str]", version: str) -> str
     off = _source(package_dir, "off.py")
     # Appended to the path, in this order: nothing there can stand in for the standard library.
     order = tuple(dict.fromkeys([package_dir, *site_dirs]))
-    return _TEMPLATE.format(
-        version=version,
-        paths=order,
-        gates=gates,
-        off=off,
-        fallback=_FALLBACK,
-        compress=_COMPRESS,
-    )
+    parts = {"COMPRESS": _COMPRESS, "FALLBACK": _FALLBACK, "GATES": gates, "OFF": off}
+    comments = "\n".join(_part(name, source) for name, source in parts.items())
+    return _TEMPLATE.format(version=version, paths=order, parts=comments)
+
+
+def _part(name: str, source: str) -> str:
+    """A source as comments of the launcher, which its ``part`` gives back."""
+    return f"#= {name}\n#" + source.replace("\n", "\n#")
 
 
 def _source(package_dir: str, name: str) -> str:

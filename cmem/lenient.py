@@ -27,6 +27,18 @@ def dumps(value: object) -> bytes:
     return text.encode("utf-8", "replace")
 
 
+def at(document: object, path: str) -> object:
+    """The value at a path as SQLite takes it (``$.a.b[0]``); None where there is none."""
+    value = document
+    for step in path.replace("[", ".[").split(".")[1:]:
+        if step.startswith("["):
+            place = int(step[1:-1])
+            value = value[place] if isinstance(value, list) and place < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
 def _float(digits: str) -> float | None:
     number = float(digits)
     return number if number - number == 0 else None

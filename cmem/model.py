@@ -92,6 +92,13 @@ class TurnEnded(NamedTuple):
     error: str
 
 
+class Answered(NamedTuple):
+    """What the agent said while its turn goes on; the last one stands for the turn."""
+
+    origin: Origin
+    message: str
+
+
 class SubagentEnded(NamedTuple):
     origin: Origin
     message: str
@@ -120,6 +127,7 @@ Event = (
     | PromptSubmitted
     | ToolUsed
     | TurnEnded
+    | Answered
     | SubagentEnded
     | CompactStarted
     | SessionEnded
@@ -141,6 +149,54 @@ class ProjectIdentity(NamedTuple):
 
 
 # --- observation ---------------------------------------------------------------------
+
+
+class ModeType(NamedTuple):
+    """A type of observation: ``key`` is stored; ``label`` and ``mark`` are for people and may
+    be ""."""
+
+    key: str
+    label: str
+    mark: str
+    description: str
+
+
+class ModeConcept(NamedTuple):
+    key: str
+    description: str
+
+
+class ModeExample(NamedTuple):
+    """A record as it should be, shown to the model."""
+
+    situation: str
+    type: str
+    title: str
+    subtitle: str
+    facts: tuple[str, ...]
+    narrative: str
+    concepts: tuple[str, ...]
+
+
+class Mode(NamedTuple):
+    """The vocabulary and guidance of observation. The first of ``types`` is the neutral one;
+    ``fields`` and ``summary`` are (name, meaning); ``parents`` are what it inherits from,
+    nearest first."""
+
+    name: str
+    label: str
+    description: str
+    origin: str  # built in | the file's path
+    parents: tuple[str, ...]
+    revision: int
+    identity: str
+    record: tuple[str, ...]
+    skip: tuple[str, ...]
+    types: tuple[ModeType, ...]
+    concepts: tuple[ModeConcept, ...]
+    fields: tuple[tuple[str, str], ...]
+    examples: tuple[ModeExample, ...]
+    summary: tuple[tuple[str, str], ...]
 
 
 class Evidence(NamedTuple):
@@ -176,12 +232,13 @@ class TurnUnit(NamedTuple):
     error: str
     closed_at: int
     attempts: int
+    mode: Mode | None = None  # None: the default one
 
 
 class ObservationDraft(NamedTuple):
     """An observation not stored yet. ``sources`` are the tool uses it rests on: None means the
     whole unit, () nothing but what the user and the agent said. ``at`` is the time of the
-    newest event it tells of."""
+    newest event it tells of. ``unverified``: pieces of its facts that the unit does not hold."""
 
     type: str
     title: str
@@ -195,6 +252,7 @@ class ObservationDraft(NamedTuple):
     at: int
     agent_id: str
     agent_type: str
+    unverified: tuple[str, ...] = ()
 
 
 class SessionTurn(NamedTuple):
@@ -218,6 +276,7 @@ class SummaryUnit(NamedTuple):
     turns: tuple[SessionTurn, ...]
     at: int
     attempts: int
+    mode: Mode | None = None  # None: the default one
 
 
 class SummaryDraft(NamedTuple):

@@ -1,27 +1,33 @@
 """Observe: one work unit after another becomes memory, or stays pending with a reason.
 
 No transaction is open while a provider is asked. The attempt is counted before the call, so
-a unit that kills the process is known by its count; the reply and the acknowledgement are
-committed together (``store.memory.commit``), so a kill anywhere leaves either nothing or all.
+a unit that kills the process is known by its count, and so is the call in the ledger, by its
+estimate; the reply and the acknowledgement are committed together (``store.memory.commit``),
+so a kill anywhere leaves either nothing or all.
 
 What ends a unit's turn in this run (design §7):
 
 - drafts or an explicit skip: committed, the unit is done;
 - an unusable reply: the attempt counts, the unit is halved or parked, the run goes on;
 - a provider in trouble: the attempt is given back, a pause is armed, the run stops asking;
+- a daily budget that is reached: nothing is claimed, the run stops asking until the next day;
 - no credential: the attempt is given back and nothing is armed, the next run tries at once.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from cmem import breaker, budget
 from cmem.failpoint import hit
-from cmem.model import Observed, SummaryUnit, TurnUnit, Usage
+from cmem.model import Mode, Observed, SummaryUnit, TurnUnit, Usage
+from cmem.observer import prices
 from cmem.observer.errors import MissingCredential, ProviderError, UnusableReply
 from cmem.privacy import second
-from cmem.store import memory, pause, units
+from cmem.store import counts, ledger, memory, pause, units
+from cmem.store.connection import transaction
 
 if TYPE_CHECKING:
     import apsw
@@ -29,8 +35,6 @@ if TYPE_CHECKING:
     from cmem.observer.providers import Provider
 
 NO_USAGE = Usage(0, 0, 0, 0, 0.0)
-FIRST_PAUSE_MS = 10_000
-LONGEST_PAUSE_MS = 3_600_000
 
 
 class Limits(NamedTuple):
@@ -42,7 +46,8 @@ class Limits(NamedTuple):
 
 class Tally(NamedTuple):
     """What a run did so far. ``reason``: why it stopped asking, "" when it did not.
-    ``unusable``: why replies could not be used, one entry each."""
+    ``unusable``: why replies could not be used, one entry each. ``unpriced``: calls whose price
+    nobody knows, which ``microusd`` leaves out."""
 
     units: int = 0
     observations: int = 0
@@ -51,82 +56,158 @@ class Tally(NamedTuple):
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float = 0.0
+    microusd: int = 0
+    unpriced: int = 0
     reason: str = ""
     unusable: tuple[str, ...] = ()
 
 
+# Told how far a run is: what it did, and how many units are left.
+Progress = Callable[[Tally, int], None]
+
+
 class Run(NamedTuple):
-    """One run's fixed parts: where it writes, whom it asks, as whom."""
+    """One run's fixed parts: where it writes, whom it asks, as whom, for how much. ``expect``
+    tells what a unit's call will take, None for a unit that takes none."""
 
     conn: apsw.Connection
     provider: Provider
     provider_name: str
-    model: str
     fingerprint: str
     language: str
+    mode: Mode
+    expect: Callable[[TurnUnit | SummaryUnit], ledger.Expected | None]
+    limits: budget.Limits
+    prices: prices.PriceList
     clock: Callable[[], int]
-    progress: Callable[[Tally, int], None]
+    progress: Progress | None
+
+
+class Claim(NamedTuple):
+    """A unit that is being tried: since when, and its row in the ledger (None: no call)."""
+
+    unit_id: int
+    started: int
+    expected: ledger.Expected | None
+    run_id: int | None
 
 
 def observe(run: Run, tally: Tally, *, limits: Limits, tried: set[int]) -> Tally:
     """Work through every unit that is pending and not in ``tried``; return the new tally."""
     while not tally.reason:
-        if limits.max_calls and tally.calls >= limits.max_calls:
-            break
         unit_id = units.next_pending(run.conn, exclude=tried, session=limits.session or None)
         if unit_id is None:
             break
+        if limits.max_calls and tally.calls >= limits.max_calls:
+            return tally._replace(reason=budget.most_calls(limits.max_calls))
         tried.add(unit_id)
-        tally = _observe_unit(run, tally, unit_id)
-        run.progress(tally, unit_id)
+        _tell(run, tally)
+        tally = observe_unit(run, tally, unit_id)
+    _tell(run, tally)
     return tally
 
 
-def _observe_unit(run: Run, tally: Tally, unit_id: int) -> Tally:
-    started = run.clock()
-    unit = units.load(run.conn, unit_id, language=run.language)
-    units.count_attempt(run.conn, unit_id)
+def _tell(run: Run, tally: Tally) -> None:
+    if run.progress is not None:
+        run.progress(tally, counts.work(run.conn).pending)
+
+
+def observe_unit(run: Run, tally: Tally, unit_id: int) -> Tally:
+    """Try one unit; the tally with what came of it."""
+    unit = units.load(run.conn, unit_id, language=run.language)._replace(mode=run.mode)
+    claim = _claim(run, unit)
+    if isinstance(claim, str):
+        return tally._replace(reason=claim)
     hit("after_claim")
     try:
         observed = _ask(run.provider, unit)
     except (KeyboardInterrupt, SystemExit):
         # Whoever stops a run has nothing against the unit.
-        units.give_back(run.conn, unit_id)
+        _cut_off(run, claim)
         raise
     except MissingCredential as error:
-        units.give_back(run.conn, unit_id)
+        _not_asked(run, claim)
         return tally._replace(reason=_said(error))
     except ProviderError as error:
-        _provider_failed(run, unit_id, error, started=started)
-        calls = tally.calls + 1
-        return tally._replace(calls=calls, reason=_said(error))
+        _provider_failed(run, claim, error)
+        return tally._replace(calls=tally.calls + 1, reason=_said(error))
     except UnusableReply as error:
-        _record(
-            run,
-            unit_id,
-            f"unusable: {error.reason}",
-            usage=error.usage,
-            calls=error.calls,
-            started=started,
-        )
-        units.fail(run.conn, unit_id, error=f"unusable: {error.reason}", now=run.clock())
-        tally = tally._replace(unusable=(*tally.unusable, error.reason))
-        return _spent(tally, error.usage, error.calls)
+        return _unusable(run, claim, error, tally=tally)
     hit("after_call")
+    microusd = prices.charge(observed.usage, observed.model, run.prices)
     done = memory.commit(
-        run.conn, unit=unit, observed=observed, started_at=started, now=run.clock()
+        run.conn,
+        unit=unit,
+        observed=observed,
+        started_at=claim.started,
+        now=run.clock(),
+        microusd=microusd,
+        run_id=claim.run_id,
     )
     hit("after_commit")
     if observed.calls:
         pause.clear(run.conn)
-    tally = _spent(tally, observed.usage, observed.calls)
+        pause.clear(run.conn, pause.BUDGET)
+    tally = _spent(tally, observed.usage, calls=observed.calls, microusd=microusd)
     return tally._replace(
         units=tally.units + 1,
         observations=tally.observations + done.observations,
         summaries=tally.summaries + done.summaries,
         skipped=tally.skipped + done.skipped,
     )
+
+
+def _claim(run: Run, unit: TurnUnit | SummaryUnit) -> Claim | str:
+    """Claim the unit for one try, or tell why its call may not be made today. The budget is
+    looked at and the call written down in one transaction: two runs cannot both spend the rest."""
+    now = run.clock()
+    expected = run.expect(unit)
+    with transaction(run.conn):
+        run_id = None
+        if expected is not None:
+            began, ends = budget.day(now)
+            spent = ledger.spent(run.conn, since=began, until=ends)
+            refused = budget.refusal(run.limits, spent, expected)
+            if refused:
+                return _out_of_budget(run, refused, until=ends)
+            run_id = ledger.start(run.conn, unit.unit_id, expected, now=now)
+        units.count_attempt(run.conn, unit.unit_id)
+        hit("in_claim")
+    return Claim(unit.unit_id, now, expected, run_id)
+
+
+def _out_of_budget(run: Run, reason: str, *, until: int) -> str:
+    pause.arm(
+        run.conn,
+        reason=f"{reason}; {budget.LIFT}",
+        until=until,
+        step=0,
+        fingerprint=breaker.budget_key(run.limits),
+        key=pause.BUDGET,
+    )
+    at = time.strftime("%H:%M", time.localtime(until / 1000))
+    return f"{reason}; goes on at {at}, {budget.LIFT}"
+
+
+def _cut_off(run: Run, claim: Claim) -> None:
+    units.give_back(run.conn, claim.unit_id)
+    if claim.run_id is not None:
+        ledger.interrupt(run.conn, claim.run_id, now=run.clock())
+
+
+def _not_asked(run: Run, claim: Claim) -> None:
+    units.give_back(run.conn, claim.unit_id)
+    if claim.run_id is not None:
+        ledger.cancel(run.conn, claim.run_id)
+
+
+def _unusable(run: Run, claim: Claim, error: UnusableReply, *, tally: Tally) -> Tally:
+    reason = f"unusable: {error.reason}"
+    microusd = prices.charge(error.usage, _model(claim), run.prices)
+    _failed(run, claim, reason, usage=error.usage, calls=error.calls, microusd=microusd)
+    units.fail(run.conn, claim.unit_id, error=reason, now=run.clock())
+    tally = tally._replace(unusable=(*tally.unusable, error.reason))
+    return _spent(tally, error.usage, calls=error.calls, microusd=microusd)
 
 
 def _ask(provider: Provider, unit: TurnUnit | SummaryUnit) -> Observed:
@@ -136,7 +217,7 @@ def _ask(provider: Provider, unit: TurnUnit | SummaryUnit) -> Observed:
     return provider.summarise(unit)
 
 
-def _spent(tally: Tally, usage: Usage, calls: int) -> Tally:
+def _spent(tally: Tally, usage: Usage, *, calls: int, microusd: int | None) -> Tally:
     return tally._replace(
         calls=tally.calls + calls,
         input_tokens=tally.input_tokens
@@ -144,33 +225,49 @@ def _spent(tally: Tally, usage: Usage, calls: int) -> Tally:
         + usage.cache_read_tokens
         + usage.cache_write_tokens,
         output_tokens=tally.output_tokens + usage.output_tokens,
-        cost_usd=tally.cost_usd + usage.cost_usd,
+        microusd=tally.microusd + (microusd or 0),
+        unpriced=tally.unpriced + (calls if microusd is None else 0),
     )
 
 
-def _record(run: Run, unit_id: int, error: str, *, usage: Usage, calls: int, started: int) -> None:
-    memory.record_failure(
-        run.conn,
-        unit_id=unit_id,
+def _failed(
+    run: Run, claim: Claim, error: str, *, usage: Usage, calls: int, microusd: int | None
+) -> None:
+    """The call that gave nothing, on the books like any other; its outcome is what ``error``
+    starts with, up to the colon."""
+    result = ledger.Result(
         provider=run.provider_name,
-        model=run.model,
-        error=error,
-        usage=usage,
+        model=_model(claim),
+        prompt_version="",
+        outcome=error.partition(":")[0],
         calls=calls,
-        started_at=started,
+        usage=usage,
+        microusd=microusd,
+        error=error,
+    )
+    ledger.end(
+        run.conn,
+        claim.unit_id,
+        result,
+        started_at=claim.started,
         now=run.clock(),
+        run_id=claim.run_id,
     )
 
 
-def _provider_failed(run: Run, unit_id: int, error: ProviderError, *, started: int) -> None:
-    units.give_back(run.conn, unit_id)
-    _record(run, unit_id, _said(error), usage=NO_USAGE, calls=1, started=started)
+def _model(claim: Claim) -> str:
+    return claim.expected.model if claim.expected is not None else ""
+
+
+def _provider_failed(run: Run, claim: Claim, error: ProviderError) -> None:
+    units.give_back(run.conn, claim.unit_id)
+    _failed(run, claim, _said(error), usage=NO_USAGE, calls=1, microusd=0)
     now = run.clock()
-    step = next_step(pause.get(run.conn), run.fingerprint)
+    step = breaker.next_step(pause.get(run.conn), run.fingerprint)
     pause.arm(
         run.conn,
         reason=_said(error),
-        until=now + pause_ms(step, error.retry_after_s),
+        until=now + breaker.pause_ms(step, error.retry_after_s),
         step=step,
         fingerprint=run.fingerprint,
     )
@@ -180,26 +277,3 @@ def _said(error: ProviderError | MissingCredential) -> str:
     """The error as it may be shown and kept: addresses can hold a password."""
     told = second.scrub(str(error))
     return f"{error.kind}: {told}" if isinstance(error, ProviderError) else told
-
-
-def next_step(current: pause.Pause | None, fingerprint: str) -> int:
-    """The step of the next pause: one more than the last one of the same settings, else 0."""
-    if current is None or current.fingerprint != fingerprint:
-        return 0
-    return current.step + 1
-
-
-def pause_ms(step: int, retry_after_s: float | None) -> int:
-    """How long to leave a provider alone: 10 s doubled each time, one hour at most; what the
-    provider itself asks for wins, within the same hour."""
-    if retry_after_s is not None and retry_after_s > 0:
-        return min(int(retry_after_s * 1000), LONGEST_PAUSE_MS)
-    return min(FIRST_PAUSE_MS << min(step, 20), LONGEST_PAUSE_MS)
-
-
-def paused(current: pause.Pause | None, *, fingerprint: str, now: int) -> bool:
-    """Does a pause still hold? Not for other settings than it was armed under, not past its
-    time, and not more than an hour ahead of now (then the clock has jumped)."""
-    if current is None or current.fingerprint != fingerprint:
-        return False
-    return now < current.until <= now + LONGEST_PAUSE_MS

@@ -90,35 +90,48 @@ def excluded_by(globs: str, folders: "Iterable[str]") -> str:
 
     ``*`` and ``?`` stay within a name, ``**`` is any number of folders; a glob that begins
     with neither ``/`` nor ``~`` may match anywhere in the path. Case does not count."""
+    return first_match(filter(None, map(str.strip, globs.split(":"))), folders)
+
+
+def first_match(globs: "Iterable[str]", folders: "Iterable[str]") -> str:
+    """The first of the globs that one of the folders matches; "" for none."""
     names = [folder.casefold().split("/")[1:] for folder in folders]
-    for glob in filter(None, map(str.strip, globs.split(":"))):
+    for glob in globs:
         path = os.path.expanduser(glob).casefold().rstrip("/")
         parts = path.split("/")[1:] if path[:1] == "/" else ["**", *path.split("/")]
-        if any(_matches(parts, one, star="**", same=_same_name) for one in names):
+        if any(_matches(parts, one, star="**", same=matches) for one in names):
             return glob
     return ""
 
 
+def matches(pattern: str, text: str) -> bool:
+    """Whether the whole text matches, where ``*`` is any text and ``?`` one character."""
+    return _matches(pattern, text, star="*", same=lambda p, c: p in ("?", c))
+
+
+def config_text(home: str) -> bytes:
+    """The head of config.toml as it stands; b"" where there is none."""
+    return _read(home + "/config.toml")
+
+
+def line_of(raw: bytes, name: str) -> str | None:
+    """A setting's text by its own line of config.toml, so that a mistake in another line does
+    not matter; "" where there is none, None when it is there but is no plain text."""
+    if name.encode() not in raw:
+        return ""
+    for line in raw.decode("utf-8", "replace").split("\n"):
+        key, equals, rest = line.partition("=")
+        if equals and key.strip(" \t\"'\ufeff") == name:
+            return _quoted(rest.strip())
+    return ""
+
+
 def _excluded(home: str, folders: list[str], exclude: str) -> str:
-    configured = _configured(home)
+    configured = line_of(config_text(home), "exclude")
     if configured is None:
         return UNREADABLE
     glob = excluded_by(f"{configured}:{exclude}", folders) if configured or exclude else ""
     return f"excluded by {glob} (setting exclude)" if glob else ""
-
-
-def _configured(home: str) -> str | None:
-    """The setting in config.toml; None when it is there but is no plain text.
-
-    Read by itself, so that a mistake in another line does not bring back what was excluded."""
-    raw = _read(home + "/config.toml")
-    if b"exclude" not in raw:
-        return ""
-    for line in raw.decode("utf-8", "replace").split("\n"):
-        key, equals, rest = line.partition("=")
-        if equals and key.strip(" \t\"'\ufeff") == "exclude":
-            return _quoted(rest.strip())
-    return ""
 
 
 def _quoted(text: str) -> str | None:
@@ -128,10 +141,6 @@ def _quoted(text: str) -> str | None:
     inner, end, rest = text[1:].partition(mark)
     plain = end and (mark == "'" or "\\" not in inner) and (inner or rest[:1] != mark)
     return inner if plain and rest.strip()[:1] in ("", "#") else None
-
-
-def _same_name(pattern: str, name: str) -> bool:
-    return _matches(pattern, name, star="*", same=lambda p, c: p in ("?", c))
 
 
 def _matches(

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-Value = str | int | bool
+Value = str | int | bool | float
 
 
 class Setting(NamedTuple):
@@ -38,7 +38,8 @@ class Setting(NamedTuple):
 
     @property
     def kind(self) -> str:
-        return {str: "text", int: "whole number", bool: "true or false"}[type(self.default)]
+        kinds = {str: "text", int: "whole number", bool: "true or false", float: "number"}
+        return kinds[type(self.default)]
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -46,7 +47,8 @@ SETTINGS: tuple[Setting, ...] = (
         "provider",
         "extract",
         "Who turns captured turns into observations. `extract` works by rules on this machine, "
-        "at no cost; `anthropic` asks a model through the Messages API.",
+        "at no cost; `anthropic` asks a model through the Messages API; `claude-cli` asks your "
+        "own Claude Code; `command` asks any program. See [providers](providers.md).",
     ),
     Setting("model", "", "The model to ask. Empty: the provider's own default."),
     Setting(
@@ -59,9 +61,59 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("api_key", "", "The key for that API.", private=True, guarded=True),
     Setting(
+        "headers",
+        "",
+        "More headers for that API, as some gateways want them: `Name: value`, several with "
+        "` | ` between them.",
+        private=True,
+        guarded=True,
+    ),
+    Setting(
+        "proxy",
+        "",
+        "The proxy that provider and programs reach the net through. This machine is never "
+        "reached through it. Empty: none in background runs, the usual variables in others.",
+        private=True,
+        guarded=True,
+    ),
+    Setting(
+        "ca_file",
+        "",
+        "A file of certificates (PEM) to trust besides the usual ones.",
+        guarded=True,
+    ),
+    Setting(
+        "claude_path",
+        "",
+        "The program of the provider `claude-cli`. Empty: `claude` where its installers put it, "
+        "or on PATH.",
+        guarded=True,
+    ),
+    Setting(
+        "claude_config_dir",
+        "",
+        "The configuration folder whose login `claude-cli` uses. Empty: Claude Code's own.",
+        guarded=True,
+    ),
+    Setting(
+        "command",
+        "",
+        'The program of the provider `command`, with its arguments: `"llm -m x"`, or a list '
+        "in config.toml. No shell reads it. It gets the request on stdin and prints the reply.",
+        guarded=True,
+    ),
+    Setting(
+        "mode",
+        "code",
+        "What is worth remembering, and under which types: `code`, `research`, `writing`, or a "
+        "mode of your own. See [modes](modes.md).",
+        guarded=True,
+    ),
+    Setting(
         "language",
         "auto",
-        "The language memories are written in. `auto`: the language of the user's prompts.",
+        "The language a model writes memories in, such as `en`, `vi` or `zh-hant`. `auto`: the "
+        "language of the user's prompts.",
     ),
     Setting("context_budget", 2000, "The size limit in tokens of the block a session starts with."),
     Setting(
@@ -77,8 +129,67 @@ SETTINGS: tuple[Setting, ...] = (
         "folders, a glob that begins with neither `/` nor `~` counts anywhere in a path; what "
         "lies below such a folder is excluded too. For hooks the variable adds to config.toml.",
     ),
+    Setting(
+        "skip_tools",
+        "",
+        "Tools whose calls are not kept: globs separated by commas, such as "
+        '`"TodoWrite,mcp__browser__*"`. In this and the next three `*` is any text, case does '
+        "not count, and for hooks the variable adds to config.toml.",
+    ),
+    Setting(
+        "skip_agents",
+        "",
+        "Subagents whose tool calls are not kept, by type, such as `Explore`; `*` is all of them. "
+        "What a subagent answers is kept.",
+    ),
+    Setting(
+        "skip_paths",
+        "",
+        "Files of which no tool call is kept: globs as in `exclude`, but separated by commas, "
+        'such as `"~/diary/**,*.lock,node_modules"`. It is about the files that a tool is given; '
+        "a shell command that names one is a matter of `skip_commands`.",
+    ),
+    Setting(
+        "skip_commands",
+        "",
+        'Shell commands that are not kept, such as `"ls,ls *,git status*"`. A line of several '
+        "is left out if each of them is (`cd` beside others does not count); a pipeline is one "
+        "command.",
+    ),
+    Setting(
+        "skip_small",
+        0,
+        "Results of tools that only read (files, searches, web pages) are not kept below this "
+        "many bytes. Commands, edits and failures always are. 0: keep all.",
+    ),
     Setting("timeout_s", 60, "How many seconds to wait for one answer of the model.", minimum=1),
     Setting("max_calls", 0, "The most model calls one `cmem compress` makes. 0: no limit."),
+    Setting(
+        "daily_usd",
+        1.0,
+        "What calls of a model may cost on one day, in US dollars. When it is reached, turns wait "
+        "for the next day; nothing is dropped. 0: no limit.",
+        guarded=True,
+    ),
+    Setting(
+        "daily_tokens",
+        2_000_000,
+        "How many tokens, in and out, calls of a model may take on one day. 0: no limit.",
+        guarded=True,
+    ),
+    Setting(
+        "keep_raw_days",
+        30,
+        "How many days input and output of observed tool calls are kept. What an observation "
+        "rests on is kept three times as long, what a pinned one rests on always. 0: keep all.",
+        guarded=True,
+    ),
+    Setting(
+        "dedup",
+        False,
+        "Join new observations with older ones of the project, host and agent that have the same "
+        "title and a text that agrees. `cmem dedup` shows what else looks alike.",
+    ),
 )
 
 
@@ -89,12 +200,28 @@ class Settings(NamedTuple):
     model: str
     base_url: str
     api_key: str
+    headers: str
+    proxy: str
+    ca_file: str
+    claude_path: str
+    claude_config_dir: str
+    command: str
+    mode: str
     language: str
     context_budget: int
     auto_compress: bool
     exclude: str
+    skip_tools: str
+    skip_agents: str
+    skip_paths: str
+    skip_commands: str
+    skip_small: int
     timeout_s: int
     max_calls: int
+    daily_usd: float
+    daily_tokens: int
+    keep_raw_days: int
+    dedup: bool
 
 
 class Resolved(NamedTuple):
@@ -144,6 +271,11 @@ def trusts_environment(env: Mapping[str, str]) -> bool:
     return not env.get("CMEM_STARTED_BY")
 
 
+def inside_observer(env: Mapping[str, str]) -> bool:
+    """Whether a provider of ours started this process: what it does must start nothing again."""
+    return env.get("CMEM_OBSERVER", "0") not in ("", "0")
+
+
 def read_document(home: str) -> dict[str, Value]:
     """The config file's settings, checked; {} when there is no file."""
     import tomllib  # here, because a command without a config file does without it
@@ -184,6 +316,12 @@ def _from_config(key: str, value: object) -> Value:
     if setting is None:
         known = ", ".join(one.name for one in SETTINGS)
         raise _trouble(where, f"no such setting; known: {known}")
+    if key == "command" and isinstance(value, list) and all(isinstance(one, str) for one in value):
+        import shlex
+
+        value = shlex.join(value)
+    if setting.kind == "number" and type(value) is int and abs(value) < 2**53:
+        value = float(value)
     if type(value) is not type(setting.default):
         raise _trouble(where, f"must be {_article(setting)}")
     return _check(setting, value, where=where)
@@ -202,59 +340,33 @@ def _parse(setting: Setting, given: object, *, where: str) -> Value:
             return False
     elif isinstance(setting.default, int) and text.isascii() and text.isdigit():
         return _check(setting, int(text[:19]), where=where)
+    elif setting.kind == "number" and _is_number(text):
+        return _check(setting, float(text), where=where)
     raise _trouble(where, f"must be {_article(setting)}, not {text[:40]!r}")
 
 
 def _check(setting: Setting, value: Value, *, where: str) -> Value:
     if isinstance(value, str) and not value.isprintable():
         raise _trouble(where, "must be one line of text")
-    if isinstance(value, int) and not setting.minimum <= value < 2**53:
+    if isinstance(value, (int, float)) and not setting.minimum <= value < 2**53:
         limit = f"at least {setting.minimum}" if value < setting.minimum else "a smaller number"
         raise _trouble(where, f"must be {limit}")
-    check = _CHECKS.get(setting.name)
-    complaint = check(value) if check is not None else ""
+    from cmem import setting_checks  # here, because most runs have nothing to check
+
+    complaint = setting_checks.complaint(setting.name, value)
     if complaint:
         raise _trouble(where, complaint)
     return value
 
 
-def _check_endpoint(value: Value) -> str:
-    """Why an address cannot be the API's; "" when it can. A key must not cross the open net."""
-    from urllib.parse import urlsplit
-
-    if not value:
-        return ""
-    try:
-        scheme, host = urlsplit(str(value)).scheme, urlsplit(str(value)).hostname
-    except ValueError:
-        scheme, host = "", None
-    if not host or scheme not in ("http", "https"):
-        return "must be an https:// address, or http:// on this machine or a private network"
-    near = scheme == "https" or _is_near(host)
-    return "" if near else "must be https://, because that host is not on a private network"
-
-
-def _is_near(host: str) -> bool:
-    import ipaddress
-
-    try:
-        return ipaddress.ip_address(host).is_private
-    except ValueError:
-        return "." not in host or host.endswith((".local", ".lan", ".internal", ".localhost"))
-
-
-def _check_provider(value: Value) -> str:
-    return "" if value else "must not be empty; the default is extract"
-
-
-_CHECKS: dict[str, Callable[[Value], str]] = {
-    "base_url": _check_endpoint,
-    "provider": _check_provider,
-}
+def _is_number(text: str) -> bool:
+    """Digits with at most one point among them: no sign, no exponent, no infinity."""
+    whole, _, rest = text.partition(".")
+    return text.isascii() and (whole + rest).isdigit() and len(text) < 20
 
 
 def _article(setting: Setting) -> str:
-    return "a whole number" if setting.kind == "whole number" else setting.kind
+    return f"a {setting.kind}" if setting.kind.endswith("number") else setting.kind
 
 
 def _reason(error: Exception) -> str:

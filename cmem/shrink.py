@@ -16,10 +16,16 @@ def cut(text: str) -> str:
     data = text.encode("utf-8", "replace")
     if len(data) <= MAX_FIELD:
         return text
+    return joined(text, text, length=len(text))
+
+
+def joined(begin: str, end: str, *, length: int) -> str:
+    """As much of a text's beginning and of its end as there is room for, and how many of its
+    characters are missing between."""
     half = (MAX_FIELD - _ROOM) // 2
-    head = data[:half].decode("utf-8", "ignore")
-    tail = data[-half:].decode("utf-8", "ignore")
-    missing = len(text) - len(head) - len(tail)
+    head = begin.encode("utf-8", "replace")[:half].decode("utf-8", "ignore")
+    tail = end.encode("utf-8", "replace")[-half:].decode("utf-8", "ignore")
+    missing = length - len(head) - len(tail)
     return f"{head}[… {missing} characters cut by cmem …]{tail}"
 
 

@@ -207,7 +207,7 @@ def prepare(home: str) -> None:
 
 def open_drain(home: str) -> apsw.Connection | None:
     """A connection to empty the spool with; None when there is none yet."""
-    if not os.path.exists(paths.spool_db(home)):
+    if not os.path.lexists(paths.spool_db(home)):
         return None
     return _open(home, DRAIN_WAIT_MS)
 

@@ -13,6 +13,11 @@ from cmem.model import Entry, Repo
 _ENTRIES = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_common_dir, branch,
     commit_sha, project_env, payload FROM spool WHERE substr(session, 1, ?) = ? ORDER BY id"""
 
+_FOUND = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_common_dir, branch,
+    commit_sha, project_env, payload FROM spool
+    WHERE substr(eid, 1, length(?1)) = ?1 OR instr(eid, ':t:' || ?1)
+    ORDER BY eid <> ?1, id LIMIT ?2"""
+
 
 class State(NamedTuple):
     """``trouble`` says why the file cannot be used, "" when it can."""
@@ -55,6 +60,26 @@ def _look(conn: apsw.Connection) -> State:
         "SELECT count(*), min(captured_at) FROM spool"
     ).fetchall()
     return State(int(str(waiting)), None if oldest_at is None else int(str(oldest_at)))
+
+
+def find(home: str, text: str, *, limit: int) -> list[Entry]:
+    """The waiting entries whose identity begins with the text, or whose tool call's id does;
+    none where the mailbox cannot be read. Nothing is written to it."""
+    path = paths.spool_db(home)
+    if not os.path.exists(path):
+        return []
+    try:
+        conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    except apsw.Error:
+        return []
+    try:
+        conn.set_busy_timeout(spool.HOOK_WAIT_MS)
+        conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        return [_entry(row) for row in conn.execute(_FOUND, (text, limit)).fetchall()]
+    except apsw.Error:
+        return []
+    finally:
+        conn.close()
 
 
 def take_out(home: str, *, prefix: str) -> list[Entry]:

@@ -43,6 +43,8 @@ def open_drain(home: str) -> tuple[apsw.Connection | None, str]:
 
 
 def _checked(home: str) -> apsw.Connection | None:
+    if _odd_parts(home):
+        raise apsw.NotADBError("a link or a folder")
     conn = spool.open_drain(home)
     if conn is None:
         return None
@@ -62,9 +64,11 @@ def _set_aside(home: str) -> tuple[int, str]:
     path = paths.spool_db(home)
     folder = f"{home}/quarantine/spool-{time.time_ns() // 1_000_000}"
     os.makedirs(folder, mode=0o700, exist_ok=True)
+    odd = _odd_parts(home)
     for part in PARTS:
         if os.path.lexists(path + part):
-            os.rename(path + part, f"{folder}/spool.db{part}")
+            # What is no file does not stand beside the rest, or that could not be opened either.
+            os.rename(path + part, f"{folder}/{'odd-' * (part in odd)}spool.db{part}")
     rows = _readable(f"{folder}/spool.db")
     fresh = spool.create(home)
     try:
@@ -77,6 +81,17 @@ def _set_aside(home: str) -> tuple[int, str]:
     finally:
         fresh.close()
     return saved, folder
+
+
+def _odd_parts(home: str) -> list[str]:
+    """Which of the files are links, folders or other things that SQLite does not open."""
+    path = paths.spool_db(home)
+    return [
+        part
+        for part in PARTS
+        if os.path.lexists(path + part)
+        and (os.path.islink(path + part) or not os.path.isfile(path + part))
+    ]
 
 
 def _readable(path: str) -> list[tuple[apsw.SQLiteValue, ...]]:

@@ -16,10 +16,13 @@ ORDER = ("user", "agent", "local", "external")
 # Tools whose result is what the agent itself or one of its helpers wrote.
 _AGENT_TOOLS = frozenset({
     "Agent", "Task", "task", "SubagentStop", "TodoWrite", "TodoRead", "ExitPlanMode",
-    "EnterPlanMode", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
+    "EnterPlanMode", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "invoke_agent",
+    "complete_task", "update_topic",
 })  # fmt: skip
 # Of these, the ones whose result is what a subagent answered.
-SUBAGENT_TOOLS = frozenset({"Agent", "Task", "task", "SubagentStop"})
+SUBAGENT_TOOLS = frozenset({"Agent", "Task", "task", "SubagentStop", "invoke_agent"})
+# Of these, the ones of a host that does not tell a subagent's calls from the agent's own.
+UNTOLD_SUBAGENT_TOOLS = frozenset({"invoke_agent"})
 _USER_TOOLS = frozenset({"AskUserQuestion"})
 _WEB_TOOLS = frozenset({
     "WebFetch", "WebSearch", "web_search", "web_fetch", "google_web_search", "webfetch",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem import taint, turn_rules
 from cmem.hosts.wire import HOSTS
 from cmem.model import (
+    Answered,
     Event,
     Origin,
     PromptSubmitted,
@@ -18,7 +19,7 @@ from cmem.model import (
     TurnEnded,
     Unreadable,
 )
-from cmem.store import evidence, sessions, turns, units
+from cmem.store import evidence, forget, sessions, turns, units
 
 if TYPE_CHECKING:
     import apsw
@@ -176,8 +177,9 @@ def _land(at: _At, event: Event, turn: Turn, *, plan: Plan) -> None:
         _insert_prompt(at, turn, event)
     elif isinstance(event, ToolUsed):
         _insert_tool(at, turn, event)
-    elif isinstance(event, TurnEnded) and not turn.private:
-        turns.set_message(at.conn, turn.id, message=event.message, error=event.error)
+    elif isinstance(event, Answered | TurnEnded) and not turn.private:
+        error = event.error if isinstance(event, TurnEnded) else ""
+        turns.set_message(at.conn, turn.id, message=event.message, error=error)
     if plan.amend:
         turns.amend(at.conn, turn.id, plan.amend)
     if plan.end or turn.closed_at is not None:
@@ -188,8 +190,20 @@ def _land(at: _At, event: Event, turn: Turn, *, plan: Plan) -> None:
 def _adopt(at: _At, turn: Turn, event: PromptSubmitted) -> Turn:
     turns.adopt(at.conn, turn.id, private=event.private)
     if event.private:
+        _take_back(at, turn)
         evidence.make_private(at.conn, turn.id)
     return turns.get(at.conn, turn.id)
+
+
+def _take_back(at: _At, turn: Turn) -> None:
+    """What was observed of the turn before it was known to be private is hidden, and so goes
+    as what a person has forgotten does."""
+    if turn.closed_at is None or turn.untouched:
+        return
+    refs = [("T", ref) for ref in evidence.tool_ids(at.conn, turn.id)]
+    found = forget.plan(at.conn, refs)
+    made = forget.Plan(observations=found.observations, summaries=found.summaries)
+    forget.hide(at.conn, made, now=at.now)
 
 
 def _insert_prompt(at: _At, turn: Turn, event: PromptSubmitted) -> None:
@@ -217,7 +231,11 @@ def _taint(at: _At, turn: Turn, event: ToolUsed) -> str:
     session = at.session
     if event.tool_name in taint.SUBAGENT_TOOLS:
         met = evidence.subagent_taints(
-            at.conn, session.id, turn_id=turn.id, agent_id=event.origin.agent_id
+            at.conn,
+            session.id,
+            turn_id=turn.id,
+            agent_id=event.origin.agent_id,
+            told=event.tool_name not in taint.UNTOLD_SUBAGENT_TOOLS,
         )
         return taint.worst(met, least="agent")
     repo = event.origin.repo

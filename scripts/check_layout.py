@@ -16,24 +16,39 @@ if TYPE_CHECKING:
 
 # Lowest first. A module may import its own layer and those below; the longest name counts.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "failpoint", "lenient", "model", "shrink", "taint", "tokens", "turn_rules"),
+    # boot runs before any import and knows nothing of us.
+    (
+        "boot",
+        "errors",
+        "failpoint",
+        "lenient",
+        "likeness",
+        "model",
+        "shrink",
+        "taint",
+        "tokens",
+        "turn_rules",
+    ),
     (
         "config",
         "driver",
         "fsutil",
         "here",
         "hooklog",
+        "hosts.calls",
         "hosts.wire",
         "lock",
         "off",
+        "packed",
         "paths",
         "privacy",
         "project",
     )
     + ("repo",),
-    ("settings",),
+    ("setting_checks", "settings"),
     (
         "eid",
+        "filters",
         "hosts",
         "intake",
         "observer",
@@ -44,27 +59,51 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "store",
     ),
     (
+        "answer",
+        "batch",
+        "breaker",
+        "budget",
         "bundle",
         "compress",
         "context",
+        "cost",
+        "dedup",
         "detach",
         "doctor",
         "driver",
         "estimate",
+        "explain",
+        "export",
         "forget",
         "hook",
+        "importers",
         "ingest",
         "install",
         "launcher",
     )
-    + ("observe", "projects_admin", "scan", "search", "switch", "take"),
+    + (
+        "observe",
+        "projects_admin",
+        "recompress",
+        "schedule",
+        "scan",
+        "search",
+        "sift",
+        "switch",
+        "take",
+        "trace",
+    ),
     ("cli", "_entry", "__main__"),
 )
 STRANGERS = ("hosts", "observer", "spool", "store")
 OWNERS: dict[str, tuple[str, ...]] = {
-    "anthropic": ("observer.providers.anthropic",),
+    # The second makes the HTTP client that the first one's calls go through.
+    "anthropic": ("observer.providers.anthropic", "observer.providers.anthropic_net")
+    + ("observer.providers.anthropic_batches",),
     # The hook catches the driver's own error: an event that does not go in becomes a file.
-    "apsw": ("driver", "hook", "spool", "spool_check", "spool_repair", "store"),
+    # The importer of claude-mem reads a copy of another program's database.
+    "apsw": ("driver", "hook", "importers.claude_mem_db", "spool", "spool_check")
+    + ("spool_repair", "store"),
     "platformdirs": ("paths",),
     "rich": ("cli",),
     "typer": ("cli",),
@@ -72,7 +111,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "os.environ": ("detach", "failpoint", "hook", "paths", "settings"),
 }
 HOT = (
-    *("", "config", "context", "context.block", "context.fence", "context.health"),
+    *("", "answer", "config", "context", "context.block", "context.fence", "context.health"),
     *(
         "context.inject",
         "context.links",
@@ -82,6 +121,7 @@ HOT = (
         "detach",
         "eid",
         "errors",
+        "filters",
         "here",
     ),
     *(
@@ -89,6 +129,7 @@ HOT = (
         "hook",
         "hooklog",
         "hosts",
+        "hosts.calls",
         "hosts.wire",
         "intake",
         "launcher",
@@ -114,9 +155,7 @@ BANNED_NAMES = frozenset(("utils", "util", "helpers", "misc", "common"))
 # (path, rule) → why this one may.
 ALLOWED: dict[tuple[str, str], str] = {}
 # (path, function or "") → (lines, why it may be longer).
-LIMITS: dict[tuple[str, str], tuple[int, str]] = {
-    ("cmem/cli/spec.py", ""): (500, "one table of all commands: data, read from top to bottom"),
-}
+LIMITS: dict[tuple[str, str], tuple[int, str]] = {}
 
 
 class Breach(NamedTuple):
@@ -256,7 +295,8 @@ def _hot(module: Module) -> Iterator[Breach]:
 
 
 def _host_fields(module: Module) -> Iterator[Breach]:
-    if _within(module.name, "hosts"):
+    # An importer tells the past in the words of the host's hooks.
+    if _within(module.name, "hosts") or _within(module.name, "importers"):
         return
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Constant) and node.value in HOST_FIELDS:

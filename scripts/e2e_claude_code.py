@@ -6,23 +6,21 @@ the client; with ``--optional`` what is missing is said in one line and is no fa
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import signal
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from e2e_client import (
-    ROOT,
-    E2eError,
-    MissingError,
+import e2e_play
+from e2e_client import ROOT, Package
+from e2e_play import Check, counts, end_tool, is_empty, part, settled
+from e2e_world import (
+    Client,
     Session,
     World,
-    find_client,
-    new_world,
+    kill,
+    processes,
     run_client,
     run_cmem,
     run_session,
@@ -31,11 +29,15 @@ from e2e_client import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 PLUGIN = ROOT / "hooks/claude-code"
-# A claim, whether it holds, and what was seen.
-Check = tuple[str, bool, object]
+PACKAGE = Package(
+    "claude-code",
+    "@anthropic-ai/claude-code",
+    "2.1.332",
+    ("@anthropic-ai/claude-code-{}/claude", "@anthropic-ai/claude-code-{}-musl/claude"),
+)
 
 TEST = {"command": "python3 -m unittest -q 2>&1", "description": "Run the tests"}
 SWAP = {
@@ -81,45 +83,38 @@ KILLED: tuple[Any, ...] = (
 KILLED_COUNTS = {"sessions": 3, "prompts": 3, "tool_uses": 8}
 
 
+def words(url: str, prompt: str) -> list[str]:
+    return [
+        *("-p", prompt, "--allowedTools", "Bash,Edit,Read,Write"),
+        *("--output-format", "stream-json", "--verbose", "--include-hook-events"),
+    ]
+
+
+def variables(world: World, url: str) -> dict[str, str]:
+    return {
+        "CLAUDE_CONFIG_DIR": str(world.config),
+        "ANTHROPIC_API_KEY": "dummy",
+        "ANTHROPIC_BASE_URL": url,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+    }
+
+
+CLIENT = Client(
+    "claude-code",
+    "Claude Code",
+    PACKAGE,
+    "fake_anthropic.py",
+    lambda call: call["path"].endswith("/v1/messages"),
+    words,
+    variables,
+)
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Run the real Claude Code client with cmem.")
-    parser.add_argument(
-        "--optional", action="store_true", help="a client that cannot be had is no failure"
-    )
-    parser.add_argument("--keep", action="store_true", help="leave the sandboxes in .e2e")
-    given = parser.parse_args()
-    begin, failed = time.monotonic(), 0
-    try:
-        client = find_client()
-        for scene in (installed, beside_an_install, plugin_alone):
-            print(f"\n{(scene.__doc__ or '').strip()}", flush=True)
-            failed += play(scene, client, keep=given.keep)
-    except MissingError as error:
-        print(f"e2e: not run: {error}")
-        return 0 if given.optional else 1
-    print(f"\n{failed or 'none'} failed, {time.monotonic() - begin:.0f} s")
-    return 1 if failed else 0
-
-
-def play(scene: Callable[[World], Iterator[Check]], client: Path, *, keep: bool) -> int:
-    """How many checks of the scene do not hold; a scene that cannot go on ends with one more."""
-    failed = 0
-    try:
-        with new_world(client, keep=keep) as world:
-            for check in scene(world):
-                failed += not told(check)
-    except E2eError as error:
-        failed += not told(("the scene comes to its end", False, error))
-    return failed
-
-
-def told(check: Check) -> bool:
-    """Whether the check holds; it is printed, with what was seen if it does not."""
-    claim, holds, seen = check
-    print(f"  {'ok  ' if holds else 'FAIL'}  {claim}", flush=True)
-    if not holds:
-        print(f"        {seen}", flush=True)
-    return holds
+    return e2e_play.main(CLIENT, (installed, beside_an_install, plugin_alone))
 
 
 def installed(world: World) -> Iterator[Check]:
@@ -132,7 +127,7 @@ def installed(world: World) -> Iterator[Check]:
     yield from killed_session(world)
     run_cmem(world, "uninstall")
     yield "uninstall takes the hooks out again", _registered(settings) == 0, settings
-    yield "no process is left", not _processes(world), _processes(world)
+    yield "no process is left", not processes(world), processes(world)
 
 
 def beside_an_install(world: World) -> Iterator[Check]:
@@ -143,11 +138,11 @@ def beside_an_install(world: World) -> Iterator[Check]:
     run_cmem(world, "install", "--yes")
     args = ("--plugin-dir", str(PLUGIN))
     session = run_session(world, FIX_PROMPT, script=FIX, args=args, CMEM_AUTO_COMPRESS="0")
-    runs = {event: session.hook_runs(event) for event in ("SessionStart", "UserPromptSubmit")}
+    runs = {event: hook_runs(session, event) for event in ("SessionStart", "UserPromptSubmit")}
     yield "every hook runs twice", set(runs.values()) == {2}, runs
     report = json.loads(run_cmem(world, "compress", "--json"))
     yield "every event is stored once", report["ingested"] == FIX_EVENTS, report
-    yield "and counted once", _counts(world, FIX_COUNTS) == FIX_COUNTS, _counts(world, FIX_COUNTS)
+    yield "and counted once", counts(world, FIX_COUNTS) == FIX_COUNTS, counts(world, FIX_COUNTS)
     # Now with the background run taking events away between one hook and its twin.
     yield from second_session(world, args=args)
 
@@ -164,9 +159,9 @@ def first_session(world: World) -> Iterator[Check]:
     session = run_session(world, FIX_PROMPT, script=FIX)
     yield "a session edits a file and runs a test", _worked(session, world), _tail(session)
     yield "no hook fails or says what it should not", _quiet(session), _hooks(session)
-    status = _settled(world, observations=1, summaries=1)
-    yield "every event is stored", _part(status, FIX_COUNTS) == FIX_COUNTS, status
-    yield "the background made it memory, and left nothing over", _empty(status), status
+    status = settled(world, observations=1, summaries=1)
+    yield "every event is stored", part(status, FIX_COUNTS) == FIX_COUNTS, status
+    yield "the background made it memory, and left nothing over", is_empty(status), status
 
 
 def second_session(world: World, *, args: Sequence[str] = ()) -> Iterator[Check]:
@@ -184,10 +179,10 @@ def second_session(world: World, *, args: Sequence[str] = ()) -> Iterator[Check]
         "`return b - a` → `return a - b`" in block,
         block,
     )
-    found = session.results()[:1]
+    found = results(session)[:1]
     yield "the agent finds it with `cmem search`", bool(found) and "bugfix" in found[0], found
-    status = _settled(world, summaries=2)
-    yield "every event is stored", _part(status, BOTH_COUNTS) == BOTH_COUNTS, status
+    status = settled(world, summaries=2)
+    yield "every event is stored", part(status, BOTH_COUNTS) == BOTH_COUNTS, status
 
 
 def killed_session(world: World) -> Iterator[Check]:
@@ -195,16 +190,16 @@ def killed_session(world: World) -> Iterator[Check]:
     with started(world, KILLED_PROMPT, script=KILLED) as (process, ended):
         try:
             wait_for(lambda: mark.exists() and mark.read_text(), "the tool to run")
-            process.send_signal(signal.SIGKILL)
+            kill(process)
             code = ended().code
         finally:
-            _end_tool(mark)
+            end_tool(mark)
     yield "the client is killed in the middle of a tool", code == -signal.SIGKILL, code
     report = json.loads(run_cmem(world, "compress", "--all", "--json", "--wait", "60"))
     left = (report["pending"], report["parked"], report["observations"])
     yield "a later run closes the turn and observes it", left == (0, 0, 1), report
     status = json.loads(run_cmem(world, "status", "--json"))
-    yield "nothing captured is lost", _part(status, KILLED_COUNTS) == KILLED_COUNTS, status
+    yield "nothing captured is lost", part(status, KILLED_COUNTS) == KILLED_COUNTS, status
     hits = json.loads(run_cmem(world, "search", "multiply", "--json"))["hits"]
     kinds = {hit["kind"] for hit in hits}
     yield "it is found", kinds >= {"observation", "tool_use"}, hits
@@ -212,17 +207,32 @@ def killed_session(world: World) -> Iterator[Check]:
     yield "the session after it begins with it", "multiply" in block, block
 
 
-def _end_tool(mark: Path) -> None:
-    """The tool's process outlives its client; it is ours to end."""
-    try:
-        os.kill(int(mark.read_text()), signal.SIGTERM)
-    except (OSError, ValueError):
-        return
-
-
 def _worked(session: Session, world: World) -> bool:
     fixed = "return a - b" in (world.project / "calc.py").read_text(encoding="utf-8")
-    return session.code == 0 and fixed and "OK" in session.results()[-1]
+    return session.code == 0 and fixed and "OK" in results(session)[-1]
+
+
+def hook_runs(session: Session, event: str) -> int:
+    """How many hooks the client ran for the event."""
+    return sum(one.get("hook_event") == event for one in _hooks(session))
+
+
+def results(session: Session) -> list[str]:
+    """The text of every tool result the model got, in order."""
+    blocks = [
+        block
+        for message in (session.requests[-1]["messages"] if session.requests else ())
+        for block in (message["content"] if isinstance(message["content"], list) else ())
+    ]
+    return [
+        "\n".join(_shown(block["content"])) for block in blocks if block["type"] == "tool_result"
+    ]
+
+
+def _shown(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    return [block["text"] for block in content if "text" in block]
 
 
 def _quiet(session: Session) -> bool:
@@ -236,36 +246,7 @@ def _hooks(session: Session) -> list[dict[str, Any]]:
 
 
 def _tail(session: Session) -> object:
-    return session.code, session.stderr[-500:], session.results()[-1:]
-
-
-def _settled(world: World, **least: int) -> dict[str, Any]:
-    """The status once the background has made at least so much and has nothing left to do."""
-    status: dict[str, Any] = {}
-
-    def look() -> bool:
-        status.update(json.loads(run_cmem(world, "status", "--json")))
-        return _empty(status) and all(status["counts"][name] >= n for name, n in least.items())
-
-    try:
-        wait_for(look, f"the background to make {least}")
-    except E2eError as error:
-        logs = [path.read_text(encoding="utf-8") for path in sorted(world.home.glob("*.log"))]
-        raise E2eError(f"{error}; instead: {status}; logs: {logs}") from error
-    return status
-
-
-def _empty(status: dict[str, Any]) -> bool:
-    waiting = (*status["spool"].values(), status["work"]["pending"], status["work"]["parked"])
-    return not any(waiting)
-
-
-def _part(status: dict[str, Any], wanted: dict[str, int]) -> dict[str, int]:
-    return {name: status["counts"][name] for name in wanted}
-
-
-def _counts(world: World, wanted: dict[str, int]) -> dict[str, int]:
-    return _part(json.loads(run_cmem(world, "status", "--json")), wanted)
+    return session.code, session.stderr[-500:], results(session)[-1:]
 
 
 def _registered(settings: Path) -> int:
@@ -275,19 +256,6 @@ def _registered(settings: Path) -> int:
     except FileNotFoundError:
         return 0
     return sum("hook.py' claude-code" in json.dumps(groups) for groups in hooks.values())
-
-
-def _processes(world: World) -> list[str]:
-    """Command lines that name this world; always none where there is no /proc."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-        except OSError:
-            continue
-        if str(world.root) in line:
-            found.append(line)
-    return found
 
 
 if __name__ == "__main__":

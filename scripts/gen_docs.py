@@ -14,7 +14,7 @@ TARGET = ROOT / "docs" / "cli.md"
 HEAD = """\
 # Commands
 
-Generated from `cmem/cli/spec.py` by `python scripts/gen_docs.py`; do not edit.
+Generated from `cmem/cli/spec/` by `python scripts/gen_docs.py`; do not edit.
 
 Ids: observation `O12`, summary `S3`, prompt `P7`, tool use `T9`, session `N4` or the host's own
 session id. A bare number is an observation.

@@ -24,7 +24,7 @@ An environment variable that is set to nothing counts as not set.
 `config.toml` lies in the data home (`cmem status` prints where that is) and holds plain lines such as `provider = "extract"`.
 A key that does not exist or a value of the wrong type ends a command with exit code 78 and a line that names it; hooks go on with the defaults.
 
-A run that a hook or a schedule started takes no endpoint and no key from the environment, because a repository can set the environment of the program that runs the hook.
+A run that a hook or a schedule started takes no endpoint, key, program or way to the net from the environment, because a repository can set the environment of the program that runs the hook.
 
 | setting | default | environment | what it does |
 | --- | --- | --- | --- |
@@ -37,6 +37,7 @@ TAIL = """
 | `CMEM_HOME` | Where the data home is. Hooks use the one they were installed with. |
 | `CMEM_PROJECT` | The name of the project, instead of the one found from the repository. |
 | `CMEM_DISABLE` | Set to `1`: hooks do nothing. |
+| `CMEM_OBSERVER` | Set by cmem for the programs a provider runs: hooks do nothing, and `cmem compress` refuses. |
 """
 
 

@@ -23,7 +23,7 @@ def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     user.mkdir()
     for name in list(os.environ):
         if name.startswith(
-            ("CMEM_", "CLAUDE", "ANTHROPIC_", "XDG_", "CODEX_", "GEMINI_", "OPENCODE_")
+            ("CMEM_", "CLAUDE", "ANTHROPIC_", "XDG_", "CODEX_", "GEMINI_", "OPENCODE_", "COPILOT_")
         ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(user))

@@ -8,7 +8,7 @@ REAL_HOME = os.path.expanduser("~")
 FORBIDDEN = tuple(
     os.path.join(REAL_HOME, part)
     for part in (
-        *(".claude", ".codex", ".gemini", ".config/opencode"),
+        *(".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".copilot"),
         *(".local/share/cmem", ".config/cmem"),
     )
 )

@@ -28,15 +28,15 @@ def _bundle() -> bytes:
     return bundle.build()
 
 
-def line(home: Path, event: str) -> str:
+def line(home: Path, event: str, *, host: str = "claude-code") -> str:
     """The registered command."""
-    return launcher.command(launcher.interpreter(), str(home), host="claude-code", event=event)
+    return launcher.command(launcher.interpreter(), str(home), host=host, event=event)
 
 
-def argv(home: Path, event: str) -> list[str]:
+def argv(home: Path, event: str, *, host: str = "claude-code") -> list[str]:
     """The same in exec form."""
     script = str(home / "hook.py")
-    return [launcher.interpreter(), "-I", "-S", script, "claude-code", event, str(home)]
+    return [launcher.interpreter(), "-I", "-S", script, host, event, str(home)]
 
 
 def fire(home: Path, event: str, payload: bytes, **env: str) -> subprocess.CompletedProcess[bytes]:

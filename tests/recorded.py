@@ -15,11 +15,13 @@ from cmem import hosts
 from cmem.hosts.wire import HOSTS
 from cmem.model import Entry, Event, Repo
 
-OTHERS = ("codex", "gemini-cli", "opencode")
+OTHERS = ("codex", "gemini-cli", "opencode", "cursor", "copilot-cli")
 SETTINGS = {
     "codex": ".codex/hooks.json",
     "gemini-cli": ".gemini/settings.json",
     "opencode": ".config/opencode/plugins/cmem.js",
+    "cursor": ".cursor/hooks.json",
+    "copilot-cli": ".copilot/hooks/cmem.json",
 }
 REPO = Repo("/home/dev/project", "/home/dev/project/.git", "main", "abc")
 
@@ -60,7 +62,8 @@ def decode(host: str, event: str, payload: bytes) -> Event:
 
 
 def decode_dict(host: str, event: str, /, **fields: Any) -> Event:
-    return decode(host, event, payload_bytes({"session_id": "s", "cwd": "/w", **fields}))
+    session = "conversation_id" if host == "cursor" else "session_id"
+    return decode(host, event, payload_bytes({session: "s", "cwd": "/w", **fields}))
 
 
 def installed(host: str) -> dict[str, str]:
@@ -72,6 +75,9 @@ def installed(host: str) -> dict[str, str]:
         assert line is not None
         return {event: f"set -- {event}; {json.loads(line[1])}" for event in HOSTS[host].kinds}
     hooks = json.loads(text)["hooks"]
+    if host in ("cursor", "copilot-cli"):
+        named = [(event, entries[0]) for event, entries in hooks.items()]
+        return {event: entry.get("command") or entry["bash"] for event, entry in named}
     return {event: groups[0]["hooks"][0]["command"] for event, groups in hooks.items()}
 
 

@@ -25,6 +25,10 @@ LINES = st.sampled_from(
         'model = """x"""',
         'model = "a#b"',
         "model = 'single'",
+        "model = 'b\\s \"q\" # x' # why",
+        "model = ''",
+        "model = '''x'''",
+        "model = 'open",
         'model = "back\\\\slash"',
         "auto_compress = false",
         "\tauto_compress=true\t# x",
@@ -58,7 +62,7 @@ def test_the_answer_is_that_of_tomllib(lines: list[str], eol: str) -> None:
     assert config.parse(text.encode()) == _tomllib(text)
 
 
-@given(st.text(alphabet='ab="#\\ \t\r\n01-.[]\x00é\u2028', max_size=30))
+@given(st.text(alphabet="ab=\"'#\\ \t\r\n01-.[]\x00é\u2028", max_size=30))
 def test_any_text_gets_the_answer_of_tomllib(text: str) -> None:
     assert config.parse(text.encode()) == _tomllib(text)
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import ROOT
@@ -67,6 +68,19 @@ def test_launcher_alone_ends_with_zero_on_any_arguments(home: Path) -> None:
         assert (done.returncode, done.stdout) == (0, b"")
 
 
+def test_sources_in_the_launcher_come_out_as_they_went_in(home: Path) -> None:
+    path = Path(launcher.install(str(home)))
+    text = path.read_text()
+    names: dict[str, Any] = {"__file__": str(path)}
+    exec(text[text.index("def part(") : text.index("try:\n    main(")], names)
+    assert {name: names["part"](name) for name in ("COMPRESS", "FALLBACK", "GATES", "OFF")} == {
+        "COMPRESS": launcher._COMPRESS,
+        "FALLBACK": launcher._FALLBACK,
+        "GATES": (ROOT / "cmem" / "privacy" / "gates.py").read_text(),
+        "OFF": (ROOT / "cmem" / "off.py").read_text(),
+    }
+
+
 # --- byte code -----------------------------------------------------------------------
 
 LOADERS = """
@@ -75,8 +89,8 @@ sys.argv = [sys.argv[1], "none"]
 os._exit = lambda _code: None
 exec(compile(open(sys.argv[0]).read().replace("__file__", repr(sys.argv[0])), "hook", "exec"))
 import cmem.eid
-print(cmem.hook.__spec__.loader.__class__.__name__, getattr(cmem.eid.__spec__.loader, "__name__",
-      "source"), getattr(cmem.eid, "MARK", ""), cmem.eid.__file__)
+print(*("source" if module.__spec__ else "bundle" for module in (cmem.hook, cmem.eid)),
+      getattr(cmem.eid, "MARK", ""), cmem.eid.__file__)
 """
 
 
@@ -104,10 +118,10 @@ def test_byte_code_beside_the_launcher_is_used_until_the_source_changes(
 ) -> None:
     install_from(package, home)
     file = package / "cmem" / "eid.py"
-    assert loaders(home) == ["type", "Bundle", str(file)]
+    assert loaders(home) == ["bundle", "bundle", str(file)]
     with file.open("a") as source:
         source.write("\nMARK = 'new'\n")
-    assert loaders(home) == ["type", "source", "new", str(file)]
+    assert loaders(home) == ["bundle", "source", "new", str(file)]
 
 
 @pytest.mark.parametrize("content", [b"", b"torn", None])
@@ -119,7 +133,7 @@ def test_launcher_works_without_its_byte_code(
     binary.unlink()
     if content is not None:
         binary.write_bytes(content)
-    assert loaders(home) == ["SourceFileLoader", "source", str(package / "cmem" / "eid.py")]
+    assert loaders(home) == ["source", "source", str(package / "cmem" / "eid.py")]
 
 
 def test_bundle_holds_every_module_of_a_session_start() -> None:

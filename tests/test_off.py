@@ -12,8 +12,8 @@ from typing import Any
 import hookrun
 import pytest
 import samples
+from places import git, repository
 from support import ROOT, clean_env, payload_bytes, run_cmem, run_hook, run_json
-from test_identity_matrix import git, repository
 
 from cmem import launcher, off, spool
 

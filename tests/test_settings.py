@@ -15,12 +15,28 @@ DEFAULTS = Settings(
     model="",
     base_url="",
     api_key="",
+    headers="",
+    proxy="",
+    ca_file="",
+    claude_path="",
+    claude_config_dir="",
+    command="",
+    mode="code",
     language="auto",
     context_budget=2000,
     auto_compress=True,
     exclude="",
+    skip_tools="",
+    skip_agents="",
+    skip_paths="",
+    skip_commands="",
+    skip_small=0,
     timeout_s=60,
     max_calls=0,
+    daily_usd=1.0,
+    daily_tokens=2_000_000,
+    keep_raw_days=30,
+    dedup=False,
 )
 
 
@@ -63,6 +79,12 @@ def test_a_run_started_by_a_hook_takes_no_endpoint_and_no_key_from_the_environme
     variables = {
         "CMEM_API_KEY": "theirs",
         "CMEM_BASE_URL": "https://other.example",
+        "CMEM_HEADERS": "x-spy: 1",
+        "CMEM_PROXY": "http://other.example",
+        "CMEM_CA_FILE": "/theirs.pem",
+        "CMEM_CLAUDE_PATH": "/theirs",
+        "CMEM_CLAUDE_CONFIG_DIR": "/theirs",
+        "CMEM_COMMAND": "theirs",
         "CMEM_LANGUAGE": "de",
     }
     assert _load(home, trusted_env=False, **variables) == DEFAULTS._replace(
@@ -84,6 +106,18 @@ def test_words_for_true_and_false(home: Path, word: str, value: bool) -> None:
     assert _load(home, CMEM_AUTO_COMPRESS=word).auto_compress is value
 
 
+@pytest.mark.parametrize(("text", "value"), [("2", 2.0), ("0.25", 0.25), ("0", 0.0)])
+def test_a_number_may_have_a_point(home: Path, text: str, value: float) -> None:
+    assert _load(home, CMEM_DAILY_USD=text).daily_usd == value
+    _config(home, f"daily_usd = {text}\n")
+    assert _load(home).daily_usd == value
+
+
+def test_a_run_started_by_a_hook_takes_no_budget_from_the_environment(home: Path) -> None:
+    variables = {"CMEM_DAILY_USD": "1000", "CMEM_DAILY_TOKENS": "0"}
+    assert _load(home, trusted_env=False, **variables) == DEFAULTS
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -101,6 +135,12 @@ def test_words_for_true_and_false(home: Path, word: str, value: bool) -> None:
         ("context_budget = -1", "config.toml: context_budget: must be at least 0"),
         ("auto_compress = 1", "config.toml: auto_compress: must be true or false"),
         ("[provider]", "config.toml: provider: must be text"),
+        ('daily_usd = "1"', "config.toml: daily_usd: must be a number"),
+        ("daily_usd = true", "config.toml: daily_usd: must be a number"),
+        ("daily_usd = -0.5", "config.toml: daily_usd: must be at least 0"),
+        ("daily_usd = nan", "config.toml: daily_usd: must be a smaller number"),
+        ("daily_usd = 1" + "0" * 400, "config.toml: daily_usd: must be a number"),
+        ("daily_tokens = 1.5", "config.toml: daily_tokens: must be a whole number"),
     ],
 )
 def test_a_wrong_file_is_named_with_what_is_wrong(home: Path, text: str, complaint: str) -> None:
@@ -117,6 +157,9 @@ def test_a_wrong_file_is_named_with_what_is_wrong(home: Path, text: str, complai
         ("CMEM_TIMEOUT_S", "abc", "must be a whole number, not 'abc'"),
         ("CMEM_TIMEOUT_S", "9" * 30, "must be a smaller number"),
         ("CMEM_AUTO_COMPRESS", "maybe", "must be true or false, not 'maybe'"),
+        ("CMEM_DAILY_USD", "a lot", "must be a number, not 'a lot'"),
+        ("CMEM_DAILY_USD", "inf", "must be a number, not 'inf'"),
+        ("CMEM_DAILY_USD", "-1", "must be a number, not '-1'"),
     ],
 )
 def test_a_wrong_variable_is_named(home: Path, variable: str, value: str, complaint: str) -> None:

@@ -24,6 +24,8 @@ ROOT = "/w/calc"
         ("AskUserQuestion", {"answers": {"a": "b"}}, "user"),
         ("SubagentStop", {}, "agent"),
         ("Agent", {"prompt": "look"}, "agent"),
+        ("update_topic", {"title": "Fix"}, "agent"),
+        ("complete_task", {"report": {}}, "agent"),
         ("Read", {"file_path": "/w/calc/a.py"}, "local"),
         ("Read", {"file_path": "a.py"}, "local"),
         ("Read", {"file_path": "/w/calc"}, "local"),

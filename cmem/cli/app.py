@@ -23,6 +23,7 @@ _TYPES: dict[str, type] = {"flag": bool, "int": int, "text": str}
 def run(argv: list[str]) -> int:
     """Run a command line; its exit code. No words at all print the help."""
     command = typer.main.get_command(build())
+    argv = _completed(argv)
     try:
         code = command.main(args=argv or ["--help"], prog_name=NAME, standalone_mode=False)
     except typer.Abort:
@@ -35,6 +36,14 @@ def run(argv: list[str]) -> int:
         boundary.complain(_usage(argv, message()))
         return UsageError.exit_code
     return code if isinstance(code, int) else 0
+
+
+def _completed(argv: list[str]) -> list[str]:
+    """``cmem import FILE`` in full: what follows and is no source is a file, or an option."""
+    sources = [name.partition(" ")[2] for name in spec.BY_NAME if name.startswith("import ")]
+    if argv[:1] == ["import"] and argv[1:] and argv[1] not in (*sources, "--help", "-h"):
+        return ["import", "file", *argv[1:]]
+    return argv
 
 
 def _usage(argv: list[str], message: str) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from cmem import budget, estimate, settings
 from cmem import compress as core
-from cmem import estimate, settings
 from cmem.cli import boundary, output, place
 from cmem.errors import CmemError, UsageError
 
 if TYPE_CHECKING:
-    from cmem.observe import Tally
-    from cmem.settings import Settings
+    from cmem.observe import Progress, Tally
 
 
 def run(values: Mapping[str, Any]) -> int:
@@ -22,13 +22,25 @@ def run(values: Mapping[str, Any]) -> int:
     core.end_on_signals()
     home = place.home()
     env = settings.environment()
+    if settings.inside_observer(env):
+        raise CmemError("this runs inside cmem's own observer (CMEM_OBSERVER): nothing was done")
     flags = {name: values[name] for name in ("provider", "model") if values[name] is not None}
     chosen = settings.load(home, env=env, flags=flags, trusted_env=settings.trusts_environment(env))
     options = _options(values)
     if values["dry_run"]:
-        _print_estimate(estimate.estimate(home, chosen, session=options.session), values)
+        limits = options.limits
+        if limits is None:
+            limits = budget.limits(chosen.daily_usd, chosen.daily_tokens)
+        found = estimate.estimate(
+            home,
+            chosen,
+            session=options.session,
+            limits=limits,
+            max_calls=options.max_calls or chosen.max_calls,
+        )
+        _print_estimate(found, values)
         return 0
-    with _progress(home, chosen, options, quiet=bool(values["json"])) as progress:
+    with _progress(quiet=bool(values["json"])) as progress:
         report = core.compress(home, chosen, options, progress=progress)
     for warning in report.warnings:
         boundary.complain(warning)
@@ -48,6 +60,8 @@ def _options(values: Mapping[str, Any]) -> core.Options:
         close_open=bool(values["open"]),
         max_calls=max_calls or 0,
         wait_s=max(0, values["wait"]),
+        batch=bool(values["batch"]),
+        limits=None if values["budget"] is None else budget.parse(values["budget"]),
     )
 
 
@@ -70,18 +84,27 @@ def _session(given: str | None) -> str:
 
 
 @contextlib.contextmanager
-def _progress(
-    home: str, chosen: Settings, options: core.Options, *, quiet: bool
-) -> Iterator[Callable[[Tally, int], None]]:
-    """A bar for a person at a terminal, nothing else anywhere."""
+def _progress(*, quiet: bool) -> Iterator[Progress | None]:
+    """A bar for a person at a terminal, nothing anywhere else."""
     if quiet or not sys.stderr.isatty():
-        yield lambda _tally, _unit: None
+        yield None
         return
     from cmem.cli import terminal
 
-    total = estimate.estimate(home, chosen, session=options.session).units
-    with terminal.progress("observing", max(total, 1)) as advance:
-        yield lambda tally, _unit: advance(tally.units)
+    began = time.monotonic()
+    with terminal.work("observing") as advance:
+
+        def tell(tally: Tally, left: int) -> None:
+            advance(tally.units, tally.units + left, _pace(tally, time.monotonic() - began))
+
+        yield tell
+
+
+def _pace(tally: Tally, seconds: float) -> str:
+    """What a run has spent so far, and how fast it goes."""
+    rate = f"{tally.units * 60 / max(seconds, 0.001):,.0f} a minute" if tally.units else ""
+    spent = budget.dollars(tally.microusd) if tally.calls else ""
+    return "  ".join(part for part in (spent, rate) if part)
 
 
 def _told(report: core.Report) -> Iterator[str]:
@@ -94,7 +117,7 @@ def _told(report: core.Report) -> Iterator[str]:
     if report.calls:
         yield (
             f"{_n(report.calls, 'call')}: {report.input_tokens:,} tokens in, "
-            f"{report.output_tokens:,} out, ${report.cost_usd:.4f}."
+            f"{report.output_tokens:,} out, {_price(report)}."
         )
     if report.reason:
         yield f"Stopped: {report.reason}"
@@ -102,22 +125,49 @@ def _told(report: core.Report) -> Iterator[str]:
         yield f"Left: {report.pending} pending, {report.parked} parked."
 
 
+def _price(report: core.Report) -> str:
+    """What the calls cost, and of how many nobody knows it."""
+    known = budget.dollars(round(report.cost_usd * 1_000_000))
+    if not report.unpriced:
+        return known
+    if report.unpriced >= report.calls:
+        return "price unknown (`cmem cost` says how to name one)"
+    return f"{known} and {_n(report.unpriced, 'call')} of unknown price"
+
+
 def _print_estimate(found: estimate.Estimate, values: Mapping[str, Any]) -> None:
     if values["json"]:
-        output.write_json({"dry_run": True, **found._asdict()})
+        projects = [share._asdict() for share in found.projects]
+        output.write_json({"dry_run": True, **found._asdict(), "projects": projects})
         return
-    lines = [
+    output.write_lines(output.plain(line) for line in _expected(found))
+
+
+def _expected(found: estimate.Estimate) -> Iterator[str]:
+    yield (
         f"{_n(found.spool, 'captured event')} to take in, {_n(found.units, 'unit')} to observe "
-        f"with {found.provider}."
-    ]
+        f"with {' '.join(filter(None, (found.provider, found.model)))}."
+    )
     if found.calls:
-        lines.append(
-            f"About {_n(found.calls, 'call')} with {found.input_tokens:,} tokens in, "
-            f"{found.output_tokens:,} out, ${found.cost_usd:.4f}."
+        yield f"About {_weight(found)}."
+        if len(found.projects) > 1:
+            yield from (f"- {share.project}: {_weight(share)}" for share in found.projects)
+    if found.left:
+        yield (
+            f"Today {_n(found.now, 'call')} of them; {_n(found.left, 'unit')} would wait: "
+            f"{found.reason}."
         )
     if found.spool:
-        lines.append("What is not taken in yet is not in that estimate.")
-    output.write_lines(output.plain(line) for line in lines)
+        yield "What is not taken in yet is not in that estimate."
+
+
+def _weight(part: estimate.Estimate | estimate.Share) -> str:
+    cost = part.cost_usd
+    price = "price unknown" if cost is None else budget.dollars(round(cost * 1_000_000))
+    return (
+        f"{_n(part.calls, 'call')} with {part.input_tokens:,} tokens in, "
+        f"{part.output_tokens:,} out, {price}"
+    )
 
 
 def _n(count: int, one: str, many: str = "") -> str:

@@ -7,105 +7,134 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from cmem.cli import boundary, output, place
+from cmem import forget as everywhere
+from cmem.cli import boundary, forget_rows, output, place
 from cmem.cli.writing import writer
 from cmem.errors import CmemError, UsageError
-from cmem.store import erase, read
 from cmem.store import forget as core
+from cmem.store import stored_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import apsw
 
-    from cmem.store.forget import Plan
-    from cmem.store.read import Ref
+    from cmem.cli.forget_rows import Asked
+    from cmem.store.forget import Hidden, Plan
 
 NAMES = {
     "observations": ("observation", "observations"),
     "summaries": ("summary", "summaries"),
     "prompts": ("prompt", "prompts"),
     "tool_uses": ("tool use", "tool uses"),
+    "states": ("entry of open work", "entries of open work"),
 }
+LISTED = 8
 
 
 def run(values: Mapping[str, Any]) -> int:
-    """Forget what the ids name and what follows from it; 1 when one of them is unknown."""
-    ids = [*values["ids"], *values["session"]]
-    if not ids:
-        raise UsageError("say what to forget: ids such as O12, or --session ID")
+    """Forget what is named and what follows from it; 1 when an id is unknown."""
+    if values["undo"] and not forget_rows.is_anything_asked(values):
+        return _list_undoable(values)
+    forget_rows.check(values)
     conn = place.store()
     if conn is None:
         raise CmemError("no memories yet, so there is nothing to forget")
     try:
-        refs, unknown = _resolve(conn, values)
-        plan = core.plan(conn, refs)
+        with _reading(conn, values) as progress:
+            asked = forget_rows.resolve(conn, values, progress)
+        plan = forget_rows.plan(conn, asked)
     finally:
         conn.close()
-    if not refs:
-        raise CmemError(f"no such memory: {', '.join(unknown)}")
-    if values["undo"]:
-        document = _undo(refs, dry_run=values["dry_run"])
-    else:
-        document = _forget(refs, plan, values)
+    if not asked.refs and not asked.titles:
+        raise CmemError(asked.nothing)
+    document = _undo(asked, values) if values["undo"] else _forget(asked, plan, values)
     _print(document, values)
-    if unknown:
-        boundary.complain(f"no such memory: {', '.join(unknown)}")
+    if asked.unknown:
+        boundary.complain(f"no such memory: {', '.join(asked.unknown)}")
         return 1
     return 0
 
 
-def _resolve(conn: apsw.Connection, values: Mapping[str, Any]) -> tuple[list[Ref], list[str]]:
-    """The rows that the ids name, hidden ones too, and the ids that name none."""
-    refs: list[Ref] = []
-    unknown: list[str] = []
-    asked = [(text, False) for text in values["ids"]]
-    asked += [(text, True) for text in values["session"]]
-    for text, is_session in asked:
-        word = text.strip()
-        if is_session and word.isascii() and word.isdigit():
-            word = f"N{word}"  # a bare number is a session here, and O2 is still no session
-        ref = place.parse_id(word)
-        if ref is None or not _exists(core.plan(conn, [ref])):
-            found = read.find_session(conn, word)
-            ref = None if found is None else ("N", found)
-        if ref is None or (is_session and ref[0] != "N"):
-            unknown.append(text)
-        else:
-            refs.append(ref)
-    return list(dict.fromkeys(refs)), unknown
-
-
-def _exists(plan: Plan) -> bool:
-    return bool(plan.total or plan.sessions)
-
-
-def _forget(refs: Sequence[Ref], plan: Plan, values: Mapping[str, Any]) -> dict[str, Any]:
+def _forget(asked: Asked, plan: Plan, values: Mapping[str, Any]) -> dict[str, Any]:
     hard = bool(values["hard"])
-    document = _document(refs, plan, hard=hard)
+    document = _document(asked, plan, hard=hard)
     if values["dry_run"]:
         return document | {"dry_run": True}
     if not values["yes"]:
-        _ask(plan, named=_named_one_by_one(refs), hard=hard)
+        _ask(plan, named=asked.one_by_one, hard=hard)
     with writer(take_in=True) as conn:
         # What came in meanwhile, and what still lay in the mailbox, goes along.
-        plan = core.plan(conn, refs)
+        if not asked.one_by_one:
+            asked = forget_rows.resolve(conn, values, None)
+        plan = forget_rows.plan(conn, asked)
         if hard:
             with _progress(plan.total) as progress:
-                erase.purge(conn, plan, now=place.now_ms(), progress=progress)
+                everywhere.purge(place.home(), conn, plan, now=place.now_ms(), progress=progress)
         else:
             core.hide(conn, plan, now=place.now_ms())
-    return _document(refs, plan, hard=hard) | {"done": True}
+    if hard:
+        _warn_of_what_is_aside()
+    return _document(asked, plan, hard=hard) | {"done": True}
 
 
-def _undo(refs: Sequence[Ref], *, dry_run: bool) -> dict[str, Any]:
-    if dry_run:
+def _undo(asked: Asked, values: Mapping[str, Any]) -> dict[str, Any]:
+    if values["dry_run"]:
         raise UsageError("--undo takes no --dry-run")
     with writer(take_in=True) as conn:
-        shown = core.unhide(conn, refs)
+        shown = core.unhide(conn, asked.refs)
     if not shown:
         raise CmemError("nothing of that is hidden, so there is nothing to undo")
-    return {"ids": [f"{kind}{number}" for kind, number in refs], "undone": shown}
+    return {"ids": _ids(asked.refs), "undone": shown}
+
+
+def _list_undoable(values: Mapping[str, Any]) -> int:
+    """What was hidden and can be shown again: when, until when, and how to name it."""
+    conn = place.store()
+    found: list[Hidden] = []
+    if conn is not None:
+        try:
+            found = core.undoable(conn)
+        finally:
+            conn.close()
+    items = [
+        {
+            "at": one.at,
+            "until": one.at + core.UNDO_MS,
+            "counts": _counts(one.rows),
+            "ids": _ids([(kind, ref) for kind, refs in one.rows.rows.items() for ref in refs]),
+        }
+        for one in found
+    ]
+    if values["json"]:
+        output.write_json({"undoable": items})
+        return 0
+    lines = [output.plain(_undoable_line(one)) for one in items]
+    output.write_lines(lines or [output.plain("Nothing is hidden, so there is nothing to undo.")])
+    return 0
+
+
+def _undoable_line(one: Mapping[str, Any]) -> str:
+    ids = one["ids"]
+    shown = " ".join(ids[:LISTED]) + (" …" if len(ids) > LISTED else "")
+    return (
+        f"{output.when(one['at'])}  {_told(one['counts'])}  ({shown}); "
+        f"`cmem forget {ids[0] if ids else 'ID'} --undo` until {output.when(one['until'])}"
+    )
+
+
+@contextmanager
+def _reading(
+    conn: apsw.Connection, values: Mapping[str, Any]
+) -> Iterator[Callable[[int], None] | None]:
+    """A sign of life while the whole store is read for a text."""
+    if not values["match"] or not sys.stderr.isatty():
+        yield None
+        return
+    from cmem.cli import terminal
+
+    with terminal.progress("reading", stored_text.count(conn)) as advance:
+        yield advance
 
 
 @contextmanager
@@ -123,11 +152,6 @@ def _person() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _named_one_by_one(refs: Sequence[Ref]) -> bool:
-    """Rows given by their ids say exactly what goes; a session does not."""
-    return all(kind != "N" for kind, _number in refs)
-
-
 def _ask(plan: Plan, *, named: bool, hard: bool) -> None:
     """Show the counts and let a person decide; CmemError for a no. Where nobody can be asked,
     rows named by id go as the caller said, and anything wider needs ``--yes``."""
@@ -143,15 +167,29 @@ def _ask(plan: Plan, *, named: bool, hard: bool) -> None:
         raise CmemError("nothing was forgotten")
 
 
-def _document(refs: Sequence[Ref], plan: Plan, *, hard: bool) -> dict[str, Any]:
+def _warn_of_what_is_aside() -> None:
+    found = everywhere.aside(place.home())
+    if found:
+        count = "1 file was" if len(found) == 1 else f"{len(found)} files were"
+        boundary.complain(
+            f"{count} put aside unread and may still hold it; look at {found[0]} and delete what "
+            "you do not need"
+        )
+
+
+def _document(asked: Asked, plan: Plan, *, hard: bool) -> dict[str, Any]:
     return {
-        "ids": [f"{kind}{number}" for kind, number in refs],
+        "ids": _ids(asked.refs),
         "counts": _counts(plan),
         "total": plan.total,
         "hard": hard,
         "dry_run": False,
         "done": False,
     }
+
+
+def _ids(refs: Sequence[core.Ref]) -> list[str]:
+    return [f"{kind}{number}" for kind, number in refs if kind != "turn"]
 
 
 def _counts(plan: Plan) -> dict[str, int]:
@@ -167,7 +205,7 @@ def _print(document: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     if values["json"]:
         output.write_json(document)
         return
-    ids = " ".join(document["ids"])
+    ids = document["ids"]
     if "undone" in document:
         text = f"Shown again: {document['undone']} rows."
     elif document["dry_run"]:
@@ -175,8 +213,9 @@ def _print(document: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     elif document["hard"]:
         text = f"Removed for good: {_told(document['counts'])}."
     else:
+        name = " ".join(ids) if len(ids) <= LISTED else ids[0]
         text = (
             f"Hidden: {_told(document['counts'])}. "
-            f"`cmem forget {ids} --undo` brings them back within a day."
+            f"`cmem forget {name} --undo` brings them back within a day."
         )
     output.write_lines([output.plain(text)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cmem.cli import output
+from cmem.cli import marks, output
 from cmem.privacy.sanitise import clean
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _head(record: Record) -> list[Line]:
         [
             (record["id"], output.STYLES[record["id"][0]]),
             (f"  {output.when(int(at))}  ", "dim"),
-            (_one(record.get("type") or record["kind"].replace("_", " ")), ""),
+            (marks.shown(_one(record.get("type") or record["kind"].replace("_", " "))), ""),
             (f"  ({_one(record['project'])})", "dim"),
         ]
     ]
@@ -57,12 +57,19 @@ def _observation(record: Record) -> list[Line]:
     found: list[Line] = [[(_one(record["title"]), "bold")]]
     if record["subtitle"]:
         found.append([(_one(record["subtitle"]), "")])
-    found += [[("  - " + _one(fact), "")] for fact in record["facts"]]
+    found += [_fact(fact, record["metadata"]) for fact in record["facts"]]
     if record["narrative"]:
         found += output.paragraphs(record["narrative"])
     found += _named("files read", record["files_read"])
     found += _named("files modified", record["files_modified"])
     return found + _named("concepts", record["concepts"])
+
+
+def _fact(fact: str, metadata: Any) -> Line:
+    """A fact, with a note where it holds a piece that its evidence does not."""
+    pieces = metadata.get("unverified", []) if isinstance(metadata, dict) else []
+    doubtful = any(isinstance(piece, str) and piece in fact for piece in pieces)
+    return [("  - " + _one(fact), ""), ("  (unverified)" if doubtful else "", "dim")]
 
 
 def _summary(record: Record) -> list[Line]:

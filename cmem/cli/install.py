@@ -11,16 +11,29 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem import launcher, paths, settings, spool
 from cmem.cli.place import directory
 from cmem.errors import CmemError, ConfigError, UsageError
-from cmem.install import claude_code, codex, gemini_cli, opencode, provider, purge, register
+from cmem.install import (
+    claude_code,
+    codex,
+    copilot_cli,
+    cursor,
+    gemini_cli,
+    opencode,
+    provider,
+    purge,
+    register,
+)
 from cmem.install.host import RefusedError
 from cmem.observer import providers
+from cmem.schedule import place as schedules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cmem.install.host import Host
 
-HOSTS: Mapping[str, Host] = {one.HOST: one for one in (claude_code, codex, gemini_cli, opencode)}
+HOSTS: Mapping[str, Host] = {
+    one.HOST: one for one in (claude_code, codex, gemini_cli, opencode, cursor, copilot_cli)
+}
 REFUSAL = """\
 cmem: will not edit {path}: {reason}
 The file was not changed. {what}
@@ -82,10 +95,14 @@ def _install(
     plan = register.plan_install(place.home, place.path, wanted, host=place.host)
     if options.get("dry_run"):
         return _show_plans([plan], as_json=bool(options.get("json")))
-    if plan.changes and not options.get("yes") and sys.stdin.isatty() and sys.stdout.isatty():
-        print(register.diff(plan), end="")
-        if not _agrees(f"Write this to {place.path}?"):
-            raise CmemError("nothing was changed")
+    if not options.get("yes") and sys.stdin.isatty() and sys.stdout.isatty():
+        if plan.changes:
+            print(register.diff(plan), end="")
+            if not _agrees(f"Write this to {place.path}?"):
+                raise CmemError("nothing was changed")
+        if name is None and not provider.is_chosen(place.home):
+            name = _pick(chosen)
+            chosen = provider.resolve(place.home, name)
     script = _prepare(place.home)
     with register.locked(place.home):
         if isinstance(name, str):
@@ -111,7 +128,26 @@ def _install(
     for line in warnings:
         sys.stderr.write(f"cmem: warning: {line}\n")
     print("\n".join(_installed(place, done, chosen)))
+    _offer_past(place, ask=not options.get("yes"))
     return 0
+
+
+def _offer_past(place: Place, *, ask: bool) -> None:
+    """Say what could be brought in of the time before; a person at a terminal is asked. Nothing
+    that goes wrong there undoes the install."""
+    from cmem.cli import offer
+
+    env = settings.environment()
+    host = place.host.HOST
+    try:
+        past = offer.found(place.home, host, env=env, user_home=_user_home(env))
+        if past is None:
+            return
+        print(offer.told(host, past))
+        if ask and sys.stdin.isatty() and sys.stdout.isatty() and _agrees("Bring them in now?"):
+            offer.accept(host)
+    except CmemError as error:
+        sys.stderr.write(f"cmem: warning: {error}; `cmem import {host}` tries again\n")
 
 
 def _installed(place: Place, done: register.Done, chosen: settings.Settings) -> list[str]:
@@ -177,6 +213,7 @@ def _carry_out(place: Place, files: Mapping[str, Host]) -> list[str]:
             for path, host in files.items()
         ]
         if not register.everywhere(place.home):
+            schedules.remove_all(place.home, schedules.here(settings.environment()))
             purge.remove_launcher(place.home)
     return [one.plan.target.named for one in done if one.plan.changes]
 
@@ -258,6 +295,20 @@ def _command(place: Place, event: str) -> str:
 
 def _user_home(env: Mapping[str, str]) -> str:
     return env.get("HOME") or os.path.expanduser("~")
+
+
+def _pick(chosen: settings.Settings) -> str:
+    """The provider a person wants; the one that costs nothing for a mere Enter."""
+    print("\n".join(provider.offer(chosen)))
+    sys.stderr.write("Number or name [extract]: ")
+    sys.stderr.flush()
+    word = sys.stdin.readline()
+    if not word.strip():
+        return "extract"
+    name = provider.picked(word)
+    if not name:
+        raise CmemError(f"no such provider: {word.strip()[:40]}; nothing was changed")
+    return name
 
 
 def _agrees(question: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cmem.cli import output
+from cmem.cli import marks, output
 from cmem.privacy.sanitise import clean
 from cmem.search import snippet
 from cmem.search.run import Hit
@@ -41,7 +41,7 @@ def lines(item: Hit, *, mark: str = "") -> list[Line]:
         (mark, "bold"),
         (item.id, output.STYLES.get(item.kind, "")),
         (f"  {output.when(item.created_at)}  ", "dim"),
-        (kind if item.kind in "OS" else KIND_WORDS[item.kind].replace("_", " "), ""),
+        (marks.shown(kind) if item.kind in "OS" else KIND_WORDS[item.kind].replace("_", " "), ""),
         ("  ", ""),
         (name + (f": {more}" if more else ""), "bold"),
         (f"  ({clean(item.project, one_line=True)}, ~{item.tokens} tokens)", "dim"),

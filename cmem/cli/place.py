@@ -85,7 +85,9 @@ def scope(conn: apsw.Connection, values: Mapping[str, Any]) -> Scope:
     current = projects.find_by_identity(conn, identity)
     if current is None:
         return Scope((), identity.name)
-    return Scope(tuple(projects.family(conn, current)), identity.name)
+    # What was noted for every project is at home here too.
+    members = [*projects.family(conn, current), *projects.everywhere(conn)]
+    return Scope(tuple(dict.fromkeys(members)), identity.name)
 
 
 def every_project(conn: apsw.Connection) -> tuple[int, ...]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cmem import batch, breaker, budget, paths, settings, spool
 from cmem import off as switches
-from cmem import paths, settings, spool
-from cmem.cli import off, output, place
+from cmem.cli import filtering, off, output, place
 from cmem.context import health
-from cmem.store import counts, last_run, pause
+from cmem.store import batches, counts, last_run, pause
 
 if TYPE_CHECKING:
     import apsw
@@ -34,15 +33,19 @@ def run(values: Mapping[str, Any]) -> int:
     """Print the state of the pipeline; 1 when it has stopped although events arrive."""
     home, now = place.home(), place.now_ms()
     env = settings.environment()
-    provider = settings.load(
-        home, env=env, flags={}, trusted_env=settings.trusts_environment(env)
-    ).provider
+    chosen = settings.load(home, env=env, flags={}, trusted_env=settings.trusts_environment(env))
+    limits = budget.limits(chosen.daily_usd, chosen.daily_tokens)
     waiting = _spool(home)
-    stored, paused, left = _stored(home, now)
+    stored, paused, left = _stored(limits, now)
     trouble = _trouble(waiting, stored, now)
-    document = _document(home, provider, waiting, stored=stored, paused=paused)
+    document = _document(home, chosen.provider, waiting, stored=stored, paused=paused)
+    document["daily_budget"] = {
+        "tokens": limits.tokens or None,
+        "usd": limits.microusd / 1_000_000 or None,
+    }
     document["off"] = off.why() or None
     document["off_sessions"] = switches.sessions(home)
+    document["filters"] = filtering.document(home, env)
     document["health"] = (
         trouble or document["off"] or _ok(waiting, stored, paused=paused, left=left)
     )
@@ -85,24 +88,21 @@ def _oldest_spill(home: str) -> int | None:
     return int(min(times) * 1000) if times else None
 
 
-def _stored(home: str, now: int) -> tuple[StatusCounts, Pause | None, str]:
+def _stored(limits: budget.Limits, now: int) -> tuple[StatusCounts, Pause | None, str]:
     """The store's numbers, the pause that holds, and why work is left."""
     conn = place.store()
     if conn is None:
         return EMPTY, None, ""
     try:
-        current = pause.get(conn)
-        if current is not None and current.until <= now:
-            current = None
-        stored = counts.status_counts(conn, midnight=_midnight(now))
-        return stored, current, _left(conn, stored)
+        stored = counts.status_counts(conn, midnight=budget.day(now)[0])
+        return stored, _paused(conn, limits, now), _left(conn, stored)
     finally:
         conn.close()
 
 
 def _left(conn: apsw.Connection, stored: StatusCounts) -> str:
     """Why turns wait or were put aside, "" when nothing is left or nothing is known of it."""
-    parts = []
+    parts = [one for one in [batch.said(*batches.waiting(conn))] if one]
     last = last_run.get(conn)
     if last is not None and last.reason and stored.work.pending:
         parts.append(f"{stored.work.pending} waiting: {last.reason}")
@@ -111,10 +111,13 @@ def _left(conn: apsw.Connection, stored: StatusCounts) -> str:
     return "; ".join(parts)
 
 
-def _midnight(now: int) -> int:
-    """When the local day of ``now`` began, in ms."""
-    day = time.localtime(now / 1000)
-    return int(time.mktime((day.tm_year, day.tm_mon, day.tm_mday, 0, 0, 0, 0, 0, -1))) * 1000
+def _paused(conn: apsw.Connection, limits: budget.Limits, now: int) -> Pause | None:
+    """The pause that holds: the provider's own trouble before the day's budget."""
+    current = pause.get(conn)
+    if current is not None and current.until > now:
+        return current
+    daily = pause.get(conn, pause.BUDGET)
+    return daily if breaker.budget_holds(daily, limits=limits, now=now) else None
 
 
 def _trouble(waiting: Spool, stored: StatusCounts, now: int) -> str:
@@ -176,13 +179,21 @@ def _lines(document: dict[str, Any], *, bad: bool) -> list[Line]:
         _pair("stored", counted),
         _pair("last captured", _at(document["last_captured_at"])),
         _pair("last observed", _at(document["last_observed_at"])),
-        _pair("spent today", f"{spend['tokens']:,} tokens, ${spend['usd']:.4f}"),
+        _pair("spent today", _spent(spend, document["daily_budget"])),
     ]
     if document["off"] and bad:
         lines.insert(1, _pair("capture", document["off"]))
+    if filtered := filtering.told(document["filters"]):
+        lines.append(_pair("filtered", filtered))
     if document["off_sessions"]:
         lines.append(_pair("sessions off", ", ".join(document["off_sessions"])))
     return lines
+
+
+def _spent(spend: dict[str, Any], allowed: dict[str, Any]) -> str:
+    usd = f" of ${allowed['usd']:.2f} a day" if allowed["usd"] else ""
+    tokens = f" of {allowed['tokens']:,}" if allowed["tokens"] else ""
+    return f"${spend['usd']:.4f}{usd}; {spend['tokens']:,}{tokens} tokens"
 
 
 def _pair(label: str, text: str, style: str = "") -> Line:

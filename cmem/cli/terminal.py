@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -22,6 +22,22 @@ def write(lines: Iterable[Line]) -> None:
         for piece, style in line:
             text.append(piece, style=style or None)
         console.print(text, soft_wrap=True)
+
+
+@contextmanager
+def work(label: str) -> Iterator[Callable[[int, int, str], None]]:
+    """A bar for work whose amount shows on the way; call the value with how much is done, how
+    much there is in all, and a few words beside it."""
+    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(label, total=None, note="")
+        yield lambda done, total, note: bar.update(task, completed=done, total=total, note=note)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ def writer(*, take_in: bool) -> Iterator[apsw.Connection]:
     bring back what its evidence told. ``take_in``: the mailbox is emptied into it first.
     BusyError when another run does not end in time."""
     home = place.home()
+    paths.ensure_home(home)
     fd = lock.acquire(paths.lock_file(home), wait_ms=LOCK_WAIT_MS)
     if fd is None:
         raise BusyError("a compress is running; try again when it is done")
@@ -36,3 +37,14 @@ def writer(*, take_in: bool) -> Iterator[apsw.Connection]:
             conn.close()
     finally:
         lock.release(fd)
+
+
+@contextmanager
+def beside() -> Iterator[apsw.Connection]:
+    """The store for writing, whoever else is at work: for a change that no compress can undo,
+    because it touches nothing that one reads and writes back."""
+    conn = connection.open_writer(place.home(), now=place.now_ms())
+    try:
+        yield conn
+    finally:
+        conn.close()

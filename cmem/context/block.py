@@ -63,7 +63,6 @@ def of_project(
     ranked = select.rank(
         rows,
         branch=branch,
-        branches=recent.branches(conn, ids) if branch and ids else {},
         files=recent.files(conn, ids) if ids else {},
         session=own,
     )

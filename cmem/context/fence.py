@@ -7,7 +7,7 @@ nobody who wrote the text could know. None of this judges content: these are mec
 invariants which a test can check.
 """
 
-from cmem.context import links
+from cmem import eid as eids
 
 TITLE_CAP = 120
 FACT_CAP = 240
@@ -25,7 +25,11 @@ def line(text: str, cap: int) -> str:
     text = text.lstrip()
     whole = len(text) <= cap * _AHEAD
     flat = _flat(text if whole else text[: cap * _AHEAD])
-    flat = _without_markup(links.stripped(flat, whole=whole))
+    if _may_link(flat):
+        from cmem.context import links
+
+        flat = links.stripped(flat, whole=whole)
+    flat = _without_markup(flat)
     flat = cut(flat if whole else flat + "…", cap)
     return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -53,13 +57,9 @@ def wrap(body: str, key: bytes) -> str:
 
 
 def _keyed_hash(body: str, key: bytes, salt: int) -> str:
-    try:
-        from _blake2 import blake2s
-    except ImportError:  # a Python built without its own hashes
-        from hashlib import blake2s
-    digest = blake2s(key=key[:32], digest_size=8, salt=salt.to_bytes(8, "big"))
-    digest.update(body.encode("utf-8", "replace"))
-    return digest.hexdigest()
+    """Hashed twice, as HMAC does, with the function that has named the event already."""
+    inner = eids.sha256_hex(key + salt.to_bytes(8, "big") + body.encode("utf-8", "replace"))
+    return eids.sha256_hex(key + inner.encode())[:16]
 
 
 def _flat(text: str) -> str:
@@ -71,11 +71,21 @@ def _flat(text: str) -> str:
     bare = flat
     for joiner in _JOINERS:
         bare = bare.replace(joiner, "")
+    if not bare.strip():
+        return ""
     if bare.isprintable() and max(bare) < _TAGS and not any(one in bare for one in _FILLERS):
         return flat
     from cmem.privacy.sanitise import clean
 
     return clean(flat, one_line=True)
+
+
+def _may_link(text: str) -> bool:
+    """Whether ``links`` could find anything. Most text ends here, though most has a colon: one
+    before a space is no scheme's."""
+    if "//" in text or "\\" in text or "www." in text.lower():
+        return True
+    return ":" in text and ":" in text.replace(": ", " ").removesuffix(":")
 
 
 def _without_markup(text: str) -> str:

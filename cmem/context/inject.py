@@ -27,12 +27,14 @@ def session_start(
     project_env: str,
     budget: int,
     session: str = "",
+    answer: str = "",
 ) -> bytes:
     """The complete document for the host; b"" where there is nothing to say.
 
     ``session`` is the host's id of the running session: after a compaction its own memories
     come first. A project without memories gets one line for the person, none for the model;
-    a damaged file gets one too.
+    a damaged file gets one too. ``answer`` is the key under which a host takes the block if it
+    has not Claude Code's form; nothing of such a host's is shown to the person.
     """
     if source in SILENT or budget <= 0:
         return b""
@@ -46,6 +48,8 @@ def session_start(
         if not health.is_damage(error):
             raise
         name, text, trouble = identity[2], "", health.MEMORY_DAMAGED
+    if answer:
+        return f'{{"{answer}":'.encode() + quoted(text) + b"}\n" if text else b""
     return document(text, _message(name, text, trouble))
 
 
@@ -56,6 +60,7 @@ def _remembered(
     conn = connection.open_reader(home, index=False)
     if conn is None:
         return identity[2], "", _spilling(home)
+    connection.begin_reading(conn)
     try:
         found = block.build(conn, identity, cwd=cwd, branch=branch, budget=budget, session=session)
         return found[0], found[1], _spilling(home) or _trouble(conn)
@@ -116,7 +121,11 @@ def document(text: str, message: str) -> bytes:
 
 
 def quoted(text: str) -> bytes:
-    """The text as a JSON string in UTF-8."""
+    """The text as a JSON string in UTF-8. A line break is all that a block usually needs
+    besides quotes: the C accelerator is loaded for the others."""
+    if text.replace("\n", "").isprintable():
+        plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{plain}"'.encode("utf-8", "replace")
     try:
         from _json import encode_basestring
     except ImportError:  # a Python without its C accelerator

@@ -46,12 +46,7 @@ if TYPE_CHECKING:
 def stripped(text: str, *, whole: bool = True) -> str:
     """One line of text with harmless links. Not ``whole``: the text goes on, so that a host's
     name at its very end may be the beginning of a password."""
-    # Most text ends here, though most text has a colon: one before a space is no scheme's.
-    marks = [mark for mark in ("//", "\\") if mark in text]
-    if ":" in text.replace(": ", " ").removesuffix(":"):
-        marks.append(":")
-    if not marks and "www." not in text.lower():
-        return text
+    marks = [mark for mark in ("//", "\\", ":") if mark in text]
     words = text.split(" ")
     for at, word in enumerate(words):
         if any(mark in word for mark in marks) or "www." in word.lower():

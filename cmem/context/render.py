@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Details = tuple[str, list[str]]
 
 MAX_FACTS = 6
+TYPE_CAP = 40
 SUMMARY_CAP = 400
 SUMMARY_PARTS = (("request", 4), ("learned", 5), ("completed", 6), ("next steps", 7))
 NOTICE = (
@@ -28,7 +29,9 @@ NOTICE = (
 def title_line(row: "Observation") -> str:
     """One observation in one line: id, type, title, and what reading all of it costs."""
     mark = "pinned " if row[3] else ""
-    kind = line(row[2], 40) or "note"
+    kind = row[2]
+    if not (kind.isascii() and kind.isidentifier() and len(kind) <= TYPE_CAP):
+        kind = line(kind, TYPE_CAP) or "note"
     return f"- O{row[0]} {mark}{kind}: {line(row[10], TITLE_CAP)} (~{row[9]} tokens)"
 
 

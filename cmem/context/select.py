@@ -48,7 +48,6 @@ def rank(
     rows: "Sequence[Observation]",
     *,
     branch: str,
-    branches: dict[int, str],
     files: dict[int, set[str]],
     session: int = 0,
 ) -> "Ranked":
@@ -66,7 +65,7 @@ def rank(
         reasons = ["recent"]
         if row[2] in ("decision", "security_alert"):
             reasons.append(row[2])
-        if branch and branches.get(row[0]) == branch:
+        if branch and row[12] == branch:
             score *= 1.2
             reasons.append("branch " + branch)
         if row[6] != rows[0][6] and touched & files.get(row[0], set()):

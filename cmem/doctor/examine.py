@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cmem.doctor import hooks, logs, mailbox, memory, place, provider, registered, trial
+from cmem.doctor import filtering, hooks, logs, mailbox, memory, place, provider, registered, trial
 from cmem.doctor.finding import Finding, healthy
 from cmem.store import check as store
 
@@ -15,7 +15,7 @@ def examine(
     """What every check says about this data home, this user and this folder."""
     found = registered.look(home, env=env, user_home=user_home, cwd=cwd)
     state = memory.look(home)
-    chosen, about_settings = provider.check(home)
+    chosen, about_settings = provider.check(home, env)
     about_place = place.check(home)
     # Where hooks refuse to write, the test event has nothing to add.
     hooked = found.files if healthy(about_place) else ()
@@ -28,5 +28,6 @@ def examine(
         *trial.check(home, hooked, use_store=memory.is_usable(state), now=now),
         *memory.check_work(home, chosen, now=now),
         *about_settings,
+        *filtering.check(home),
         *logs.check(home, now=now),
     ]

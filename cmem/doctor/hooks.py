@@ -10,9 +10,11 @@ from cmem import launcher, off
 from cmem.doctor import registered
 from cmem.doctor.finding import ERROR, OK, WARN, Finding
 from cmem.doctor.registered import Hook, Registered, Settings
-from cmem.install import claude_code
+from cmem.install import claude_code, cursor
 
 INSTALL = "cmem install"
+# Hosts whose adapter nobody has seen working → what to say of it.
+UNTRIED = {cursor.HOST: cursor.UNTRIED}
 OFF = ("CMEM_DISABLE", "CMEM_OBSERVER")
 
 
@@ -137,7 +139,8 @@ def judge_others(home: str, others: Sequence[tuple[str, str]]) -> Iterator[Findi
         except OSError:
             named = False
         if named:
-            yield Finding(OK, f"hooks of {host}", f"registered in {path}")
+            detail = ". ".join(filter(None, (f"registered in {path}", UNTRIED.get(host, ""))))
+            yield Finding(OK, f"hooks of {host}", detail)
         else:
             detail = f"{path} does not name {home} any more"
             yield Finding(WARN, f"hooks of {host}", detail, f"cmem install {host}")

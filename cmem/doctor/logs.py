@@ -41,7 +41,7 @@ def judge_hooks(text: str, *, now: int) -> Finding:
 
 def judge_runs(text: str, *, now: int) -> Finding:
     """The last failure of a background run, if it is of the last day."""
-    lines = [line for line in text.split("\n") if line]
+    lines = [line for line in text.split("\n") if line.partition(" ")[2].startswith("compress:")]
     at, _, told = lines[-1].partition(" ") if lines else ("", "", "")
     if not _is_recent(at, now):
         return Finding(OK, "background runs", "no failure in the last day")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cmem import observe
+from cmem import breaker, budget
 from cmem.compress import fingerprint
 from cmem.context import health
 from cmem.doctor.finding import ERROR, OK, WARN, Finding, count
@@ -89,6 +89,7 @@ def check_work(home: str, chosen: Settings | None, *, now: int) -> list[Finding]
     try:
         work = counts.work(conn)
         current = pause.get(conn)
+        daily = pause.get(conn, pause.BUDGET)
         last = value(conn, counts.LAST_OBSERVED)
         reasons = store.parked_reasons(conn)
     finally:
@@ -97,8 +98,12 @@ def check_work(home: str, chosen: Settings | None, *, now: int) -> list[Finding]
     if reasons:
         found.append(judge_parked(reasons))
     mark = fingerprint(chosen) if chosen is not None else ""
-    if current is not None and observe.paused(current, fingerprint=mark, now=now):
+    if current is not None and breaker.holds(current, fingerprint=mark, now=now):
         found.append(judge_pause(current, now=now))
+    limits = budget.limits(chosen.daily_usd, chosen.daily_tokens) if chosen else budget.NO_LIMITS
+    if daily is not None and breaker.budget_holds(daily, limits=limits, now=now):
+        detail = f"turns wait for the next day: {daily.reason.partition(';')[0]}"
+        found.append(Finding(WARN, "budget", detail, "cmem compress --budget none"))
     return found
 
 

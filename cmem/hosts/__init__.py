@@ -19,13 +19,15 @@ def __getattr__(name: str) -> "dict[str, Decoder]":
     """``DECODERS``, made at first use."""
     if name != "DECODERS":
         raise AttributeError(name)
-    from cmem.hosts import claude_code, codex, gemini_cli, opencode
+    from cmem.hosts import borrowed, codex, copilot_cli, cursor, gemini_cli, opencode
 
     table: dict[str, Decoder] = {
-        "claude-code": claude_code.decode,
+        "claude-code": borrowed.decode,
         "codex": codex.decode,
         "gemini-cli": gemini_cli.decode,
         "opencode": opencode.decode,
+        "cursor": cursor.decode,
+        "copilot-cli": copilot_cli.decode,
     }
     globals()["DECODERS"] = table
     return table

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from cmem.hosts import claude_code, payload, values
+from cmem.hosts import calls, claude_code, payload, values
 from cmem.hosts.payload import Fields, Reader
 from cmem.model import Entry, Event, Origin, TurnEnded
 
@@ -22,12 +22,6 @@ _ENDED = re.compile(
 )
 _TAIL = 1_000
 
-# A tool of any other name is an outside server's or comes from an extension.
-_BUILT_IN = frozenset({
-    "run_shell_command", "read_file", "read_many_files", "write_file", "replace", "list_directory",
-    "glob", "search_file_content", "grep_search", "web_fetch", "google_web_search", "save_memory",
-    "write_todos", "ask_user", "activate_skill", "enter_plan_mode", "exit_plan_mode",
-})  # fmt: skip
 # What an edit shows besides its diff: both whole files.
 _COPIES = frozenset({"originalContent", "newContent"})
 
@@ -56,17 +50,9 @@ def _tool(origin: Origin, fields: Fields) -> Event:
     if isinstance(response, dict):
         shown = payload.without(response.get("returnDisplay"), _COPIES)
         response = response | ({"returnDisplay": shown} if "returnDisplay" in response else {})
-    named = {**fields, "tool_name": _name(fields)}
+    name = calls.stored_name("gemini-cli", values.word(fields.get("tool_name")))
+    named = {**fields, "tool_name": name}
     return payload.tool(origin, named, response=response, outcome=_outcome(response))
-
-
-def _name(fields: Fields) -> str:
-    """The tool's name; an outside server's carries ``mcp__`` in front, as with other hosts, so
-    that what it answers is not taken for the project's own."""
-    name = values.word(fields.get("tool_name"))
-    if not name or name in _BUILT_IN or name.startswith("mcp__"):
-        return name
-    return "mcp__" + name.removeprefix("mcp_")
 
 
 def _outcome(response: object) -> str:

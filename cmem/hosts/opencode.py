@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cmem.hosts import claude_code, payload, values
+from cmem.hosts import calls, claude_code, payload, values
 from cmem.hosts.payload import Fields, Reader
 from cmem.model import Entry, Event, Origin, TurnEnded
 
-# A tool of any other name is an outside server's or comes from another plugin.
-_BUILT_IN = frozenset({
-    "bash", "read", "write", "edit", "multiedit", "patch", "apply_patch", "list", "glob", "grep",
-    "webfetch", "websearch", "codesearch", "todowrite", "todoread", "task", "question", "skill",
-    "lsp", "batch", "plan_enter", "plan_exit",
-})  # fmt: skip
+# The tool that answers in place of one that the model made up.
+_NO_SUCH_TOOL = "invalid"
 # How the host names the error of a turn that the user stopped.
 _ABORTED = "MessageAbortedError"
 # What a tool's metadata repeats of its output.
@@ -30,9 +26,11 @@ def decode(entry: Entry) -> Event:
 
 
 def unquoted(prompt: str) -> str:
-    """The prompt without the quotes that ``opencode run`` puts around it."""
+    """The prompt without the quotes that ``opencode run`` puts around it, and the backslashes
+    that it puts before those in it."""
     inner = prompt.strip()[1:-1]
-    return inner if prompt.strip() == f'"{inner}"' and '"' not in inner else prompt
+    alone = '"' not in inner.replace('\\"', "")
+    return inner.replace('\\"', '"') if prompt.strip() == f'"{inner}"' and alone else prompt
 
 
 def _prompt(origin: Origin, fields: Fields) -> Event:
@@ -48,16 +46,11 @@ def _tool(origin: Origin, fields: Fields) -> Event:
             response = response | {"metadata": payload.without(metadata, _COPIES)}
         ended = metadata.get("exit") if isinstance(metadata, dict) else None
         failed = "error" in response or (isinstance(ended, int) and ended != 0)
+        failed = failed or fields.get("tool_name") == _NO_SUCH_TOOL
         outcome = "failed" if failed else "ok"
-    named = {**fields, "tool_name": _name(fields)}
+    name = calls.stored_name("opencode", values.word(fields.get("tool_name")))
+    named = {**fields, "tool_name": name}
     return payload.tool(origin, named, response=response, outcome=outcome)
-
-
-def _name(fields: Fields) -> str:
-    """The tool's name; an outside server's carries ``mcp__`` in front, as with other hosts, so
-    that what it answers is not taken for the project's own."""
-    name = values.word(fields.get("tool_name"))
-    return name if not name or name in _BUILT_IN else "mcp__" + name
 
 
 def _idle(origin: Origin, fields: Fields) -> Event:

@@ -13,7 +13,8 @@ import orjson
 
 from cmem import lenient
 from cmem.eid import safe_id
-from cmem.hosts import values
+from cmem.hosts import calls, values
+from cmem.hosts.wire import HOSTS
 from cmem.model import Entry, Event, Origin, PromptSubmitted, SessionEnded, ToolUsed, Unreadable
 
 PRIVATE_MARK = "[private]"
@@ -22,11 +23,20 @@ Fields = Mapping[str, Any]
 Reader = Callable[[Origin, Fields], Event]
 
 
-def decode(entry: Entry, readers: Mapping[str, Reader], *, prompt_id: str = "prompt_id") -> Event:
-    """The event that ``entry`` holds. ``prompt_id``: how the host names the id of a prompt."""
-    fields = _parse(entry.payload)
+def decode(
+    entry: Entry,
+    readers: Mapping[str, Reader],
+    *,
+    prompt_id: str = "prompt_id",
+    session_id: str = "session_id",
+) -> Event:
+    """The event that ``entry`` holds. ``prompt_id`` and ``session_id``: how the host names the
+    ids of a prompt and of a session."""
+    fields = parse(entry.payload)
     if fields is None:
         return Unreadable(_origin(entry, {}, prompt_id), "not a JSON object")
+    if session_id in fields:
+        fields = {**fields, "session_id": fields[session_id]}
     origin = _origin(entry, fields, prompt_id)
     if fields.get("cmem_stub") is not None:
         return Unreadable(origin, _stub_reason(fields))
@@ -38,7 +48,22 @@ def decode(entry: Entry, readers: Mapping[str, Reader], *, prompt_id: str = "pro
     return reader(origin, fields)
 
 
-def _parse(payload: bytes) -> dict[str, Any] | None:
+def event_name(document: bytes) -> str:
+    """The event as the host has named it in the payload, "" where it has not."""
+    fields = parse(document.strip())
+    name = (fields or {}).get("hook_event_name")
+    return name if isinstance(name, str) else ""
+
+
+def with_cwd(document: bytes, host: str, cwd: str) -> bytes:
+    """The payload with another working directory; as it was when it is no JSON object."""
+    fields = parse(document.strip())
+    place = calls.placed(HOSTS[host].paths[5], cwd)
+    return document if fields is None else lenient.dumps({**fields, **place})
+
+
+def parse(payload: bytes) -> dict[str, Any] | None:
+    """The JSON object that the bytes are, as strictly or loosely as hosts write; None for none."""
     document = payload.removeprefix(b"\xef\xbb\xbf")
     try:
         value = orjson.loads(document)

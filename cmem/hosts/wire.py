@@ -6,12 +6,18 @@ Everything else about a payload is decided later, by ``hosts/<host>.py``. The or
 
 # session, prompt id, tool use id, prompt, source, cwd
 Fields = tuple[str, str, str, str, str, str]
+# Where the payload names the session's file; how the lines of a prompt and of an answer begin
+# there, and what stands in an answer that goes on with calls of tools.
+Transcript = tuple[str, bytes, bytes, bytes]
 
 
 class Wire:
     """One host's names. ``kinds`` maps each handled event to prompt | tool | other."""
 
-    __slots__ = ("always_drain", "injects", "kinds", "paths", "recurring", "shape")
+    __slots__ = (
+        *("always_drain", "answer", "injects", "kinds", "paths", "recurring", "shape"),
+        "transcripts",
+    )
 
     def __init__(
         self,
@@ -22,6 +28,8 @@ class Wire:
         recurring: dict[str, tuple[str, ...]],
         always_drain: tuple[str, ...],
         shape: tuple[str, str, str, tuple[str, ...]],
+        answer: str = "",
+        transcripts: "dict[str, Transcript] | None" = None,
     ) -> None:
         self.kinds = kinds
         self.paths = paths
@@ -31,6 +39,10 @@ class Wire:
         self.always_drain = always_drain
         # (prompt, tool input, command in it, tool results): the fields scrubbing has to tell apart.
         self.shape = shape
+        # The key under which the host takes what is injected; "" where it is Claude Code's form.
+        self.answer = answer
+        # Events that tell of an answer without its words → where those stand.
+        self.transcripts = transcripts or {}
 
 
 HOSTS = {
@@ -52,7 +64,11 @@ HOSTS = {
         injects=("SessionStart",),
         recurring={"SessionStart": ("resume", "compact"), "SessionEnd": (), "PreCompact": ()},
         always_drain=("SessionStart", "Stop", "StopFailure", "PreCompact", "SessionEnd"),
-        shape=("prompt", "tool_input", "command", ("tool_response", "error")),
+        # The last two are of hosts that run hooks made for this one (``hosts/borrowed.py``).
+        shape=(
+            *("prompt", "tool_input", "command"),
+            ("tool_response", "error", "tool_result", "tool_output"),
+        ),
     ),
     "codex": Wire(
         kinds={
@@ -105,5 +121,58 @@ HOSTS = {
         recurring={"SessionStart": (), "SessionEnd": (), "SessionCompacting": ()},
         always_drain=("SessionStart", "SessionIdle", "SessionCompacting", "SessionEnd"),
         shape=("prompt", "tool_input", "command", ("tool_response",)),
+    ),
+    "cursor": Wire(
+        # Its events for single kinds of tools repeat what the two for all tools say.
+        kinds={
+            "sessionStart": "other",
+            "beforeSubmitPrompt": "prompt",
+            "postToolUse": "tool",
+            "postToolUseFailure": "tool",
+            "afterAgentResponse": "other",
+            "stop": "other",
+            "subagentStop": "other",
+            "preCompact": "other",
+            "sessionEnd": "other",
+        },
+        # Only tool calls name a folder of their own; the workspace is the session's.
+        paths=(
+            *("$.conversation_id", "$.generation_id", "$.tool_use_id", "$.prompt"),
+            *("$.source", "$.workspace_roots[0]"),
+        ),
+        injects=("sessionStart",),
+        recurring={"sessionStart": (), "preCompact": (), "sessionEnd": ()},
+        always_drain=("sessionStart", "stop", "preCompact", "sessionEnd"),
+        shape=("prompt", "tool_input", "command", ("tool_output", "error_message")),
+        answer="additional_context",
+    ),
+    "copilot-cli": Wire(
+        # No errorOccurred: it comes for each failed call, whether or not the call is repeated.
+        kinds={
+            "SessionStart": "other",
+            "UserPromptSubmit": "prompt",
+            "PostToolUse": "tool",
+            "PostToolUseFailure": "tool",
+            "Stop": "other",
+            "SubagentStop": "other",
+            "PreCompact": "other",
+            "SessionEnd": "other",
+        },
+        # It sends no ids of prompts and tool calls; what it would call them is not known.
+        paths=("$.session_id", "$.prompt_id", "$.tool_use_id", "$.prompt", "$.source", "$.cwd"),
+        injects=("SessionStart",),
+        # Every payload holds the time, so equal bytes are one event.
+        recurring={},
+        always_drain=("SessionStart", "Stop", "PreCompact", "SessionEnd"),
+        shape=("prompt", "tool_input", "command", ("tool_result", "error")),
+        answer="additionalContext",
+        transcripts={
+            "Stop": (
+                "$.transcript_path",
+                b'{"type":"user.message",',
+                b'{"type":"assistant.message",',
+                b'"toolRequests":[{',
+            )
+        },
     ),
 }

@@ -18,10 +18,10 @@ __all__ = [
 
 HOST = "codex"
 TITLE = "Codex"
-# It says nothing of hooks that it skips.
+# Its screen asks when it starts; ``codex exec`` skips what is not trusted without a word.
 NOTICE = (
-    "Codex runs no hook that you have not trusted: start codex, type /hooks, and trust those "
-    "of cmem. Do so again whenever cmem install has changed them"
+    "Codex runs no hook that you have not trusted: start codex, and trust those of cmem when it "
+    "says that hooks need review, or in /hooks. Do so again whenever cmem install has changed them"
 )
 OWN_SCOPE = ""
 

@@ -34,7 +34,8 @@ EVENTS = tuple(TIMEOUTS)
 
 def settings_path(*, env: Mapping[str, str], user_home: str, scope: str, cwd: str) -> str:
     """The file that Gemini CLI reads for ``scope`` (user | project)."""
-    return os.path.join(cwd if scope == "project" else user_home, ".gemini", "settings.json")
+    folder = cwd if scope == "project" else env.get("GEMINI_CLI_HOME") or user_home
+    return os.path.join(cwd, folder, ".gemini", "settings.json")
 
 
 def hooks(command: Callable[[str], str]) -> dict[str, dict[str, object]]:

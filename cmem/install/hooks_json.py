@@ -71,7 +71,7 @@ def hooks(
 
 def add(text: str, wanted: Mapping[str, dict[str, object]], ours: Ours) -> str:
     """The settings with each wanted hook registered exactly once, and no older one of ours."""
-    text = _checked(text, ours)
+    text = checked(text, ours)
     for event in sorted({own.event for own in _own(text, ours)} - set(wanted)):
         text = _drop(text, event, ours=ours, created=_event_names(event))
     for event, hook in wanted.items():
@@ -82,7 +82,7 @@ def add(text: str, wanted: Mapping[str, dict[str, object]], ours: Ours) -> str:
 def take_out(text: str, ours: Ours, *, created: Collection[str] | None) -> str:
     """The settings without our hooks, nor the emptied containers among ``created`` (names as
     ``created_by`` gives them; None: there is no record, so every container we emptied)."""
-    text = _checked(text, ours)
+    text = checked(text, ours)
     own = {one.event for one in _own(text, ours)}
     for event in sorted(own):
         names = _event_names(event) if created is None else created
@@ -90,13 +90,13 @@ def take_out(text: str, ours: Ours, *, created: Collection[str] | None) -> str:
     value = json_edit.check(text)
     mine = "hooks" in created if created is not None else bool(own)
     if isinstance(value, dict) and value.get("hooks") == {} and mine:
-        text = _remove_member(text, json_edit.root(text), "hooks")
+        text = remove_member(text, json_edit.root(text), "hooks")
     return text
 
 
 def created_by(before: str, ours: Ours) -> list[str]:
     """Which containers a registration in ``before`` has to make: "hooks", "hooks.EVENT"."""
-    value = json_edit.check(_checked(before, ours))
+    value = json_edit.check(checked(before, ours))
     found = value.get("hooks") if isinstance(value, dict) else None
     present = found if isinstance(found, dict) else {}
     names = [] if isinstance(found, dict) else ["hooks"]
@@ -105,7 +105,7 @@ def created_by(before: str, ours: Ours) -> list[str]:
 
 def other_homes(text: str, ours: Ours) -> list[str]:
     """What to say of hooks of other data homes that stand in the file too."""
-    value = json_edit.check(_checked(text, ours))
+    value = json_edit.check(checked(text, ours))
     others = {
         one.home
         for one in _commands(value, ours.host)
@@ -125,7 +125,7 @@ def value_of(text: str, *path: str) -> object:
     return value
 
 
-def _checked(text: str, ours: Ours) -> str:
+def checked(text: str, ours: Ours) -> str:
     """The text, "{}" for an empty one; RefusedError unless hooks can be added to it."""
     text = text or "{}\n"
     try:
@@ -152,12 +152,12 @@ def _put(text: str, event: str, hook: dict[str, object], *, ours: Ours) -> str:
         return json_edit.replace(text, part, hook)
     if own:
         text = _drop(text, event, ours=ours, created=())
-    at = _value_at(text, ["hooks"])
+    at = value_at(text, ["hooks"])
     if at is None:
         return json_edit.add_member(
             text, json_edit.root(text), key="hooks", value={event: [{"hooks": [hook]}]}
         )
-    array = _value_at(text, ["hooks", event])
+    array = value_at(text, ["hooks", event])
     if array is None:
         return json_edit.add_member(text, at, key=event, value=[{"hooks": [hook]}])
     return json_edit.add_item(text, array, {"hooks": [hook]})
@@ -167,7 +167,7 @@ def _drop(text: str, event: str, *, ours: Ours, created: Collection[str]) -> str
     """Our hooks of one event taken out, last first so that earlier positions stay true."""
     own = [one for one in _own(text, ours) if one.event == event]
     for one in reversed(own):
-        array = _value_at(text, ["hooks", event])
+        array = value_at(text, ["hooks", event])
         assert array is not None
         groups = json_edit.items(text, array)
         group = json_edit.check(text[groups[one.group].value : groups[one.group].end])
@@ -176,11 +176,11 @@ def _drop(text: str, event: str, *, ours: Ours, created: Collection[str]) -> str
             continue
         inside = _hooks_array(text, groups[one.group].value)
         text = json_edit.remove(text, json_edit.items(text, inside), one.item)
-    array = _value_at(text, ["hooks", event])
+    array = value_at(text, ["hooks", event])
     if own and array is not None and not json_edit.items(text, array):
-        at = _value_at(text, ["hooks"])
+        at = value_at(text, ["hooks"])
         if "hooks." + event in created and at is not None:
-            text = _remove_member(text, at, event)
+            text = remove_member(text, at, event)
     return text
 
 
@@ -230,7 +230,7 @@ def _is_own(hook: object, ours: Ours) -> bool:
 
 
 def _item_part(text: str, own: Group) -> json_edit.Part:
-    array = _value_at(text, ["hooks", own.event])
+    array = value_at(text, ["hooks", own.event])
     assert array is not None
     group = json_edit.items(text, array)[own.group]
     return json_edit.items(text, _hooks_array(text, group.value))[own.item]
@@ -240,7 +240,7 @@ def _hooks_array(text: str, group: int) -> int:
     return next(part.value for part in json_edit.members(text, group) if part.key == "hooks")
 
 
-def _value_at(text: str, path: list[str]) -> int | None:
+def value_at(text: str, path: list[str]) -> int | None:
     """Where the value at ``path`` begins; None when there is none."""
     at = json_edit.root(text)
     for key in path:
@@ -251,7 +251,8 @@ def _value_at(text: str, path: list[str]) -> int | None:
     return at
 
 
-def _remove_member(text: str, at: int, key: str) -> str:
+def remove_member(text: str, at: int, key: str) -> str:
+    """The object at ``at`` without its member ``key``."""
     parts = json_edit.members(text, at)
     index = next(i for i, part in enumerate(parts) if part.key == key)
     return json_edit.remove(text, parts, index)

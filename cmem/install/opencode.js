@@ -104,6 +104,10 @@ export const CmemPlugin = async ({ directory }) => {
     }
   }
 
+  function named(error) {
+    return error ? [error.name, error.data?.message].filter(Boolean).join(": ") : ""
+  }
+
   function messageUpdated(info) {
     if (info.role !== "assistant") return
     const session = known(info.sessionID)
@@ -111,13 +115,15 @@ export const CmemPlugin = async ({ directory }) => {
       session.answer = info.id
       session.said.clear()
     }
-    const error = info.error
-    session.error = error ? [error.name, error.data?.message].filter(Boolean).join(": ") : ""
+    session.error = named(info.error)
   }
 
   async function idle(id) {
     const session = known(id)
-    if (session.parent) return
+    // After an error it is said twice.
+    const turn = session.prompt + " " + session.answer
+    if (session.parent || session.ended === turn) return
+    session.ended = turn
     await send(session, "SessionIdle", {
       prompt_id: session.prompt,
       last_assistant_message: [...session.said.values()].join("\n").trim(),
@@ -131,6 +137,7 @@ export const CmemPlugin = async ({ directory }) => {
       if (event.type === "session.created") known(told.info.id, told.info)
       if (event.type === "message.updated") messageUpdated(told.info)
       if (event.type === "message.part.updated") await partUpdated(told.part)
+      if (event.type === "session.error" && told.sessionID) known(told.sessionID).error = named(told.error)
       if (event.type === "session.idle") await idle(told.sessionID)
     }),
     "chat.message": harmless(async (input, { message, parts }) => {
@@ -145,9 +152,12 @@ export const CmemPlugin = async ({ directory }) => {
       session.said.clear()
       await send(session, "ChatMessage", { prompt_id: message.id, prompt })
     }),
-    "tool.execute.after": harmless(async (input, { title, output, metadata }) => {
+    "tool.execute.after": harmless(async (input, { title, output, metadata, content }) => {
       const session = known(input.sessionID)
-      await toolUsed(session, input.callID, input.tool, input.args, { title, output, metadata })
+      // What an outside server answers comes as a list of blocks.
+      const texts = content?.filter((block) => block.type === "text")
+      const response = { title, output, metadata, content: texts }
+      await toolUsed(session, input.callID, input.tool, input.args, response)
     }),
     "experimental.chat.system.transform": harmless(async (input, output) => {
       if (!input.sessionID || /title generator/i.test(output.system.join("\n").slice(0, 400))) return

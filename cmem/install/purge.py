@@ -9,9 +9,18 @@ from cmem import lock, paths
 from cmem.errors import BusyError, CmemError
 
 WAIT_MS = 10_000
-FOLDERS = ("backups", "quarantine", "reports", "spill")
+FOLDERS = ("backups", "filtered", "quarantine", "reports", "spill")
 # With what SQLite, the launcher and a killed write leave beside a file.
-PREFIXES = ("config.toml", "hook.", "install.", "memory.db", "off-sessions", "spool.db")
+PREFIXES = (
+    "compress.log",
+    "config.toml",
+    "hook.",
+    "install.",
+    "memory.db",
+    "off-sessions",
+    "prices.toml",
+    "spool.db",
+)
 FILES = ("compress.lock", "dropped", "off")
 
 

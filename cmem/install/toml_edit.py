@@ -7,14 +7,16 @@ import tomllib
 
 from cmem.errors import ConfigError
 
+# A text with escapes or without, a list in one line, or a bare word.
+_VALUE = r"""("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\[[^\]\n]*\]|[^\s#"'\[]+)"""
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def set_key(text: str, key: str, value: str) -> str:
     """``text`` with ``key = "value"``: in place of the old line, else before the first table."""
     before = _load(text)
-    line = f'{key} = "{value}"'
-    pattern = rf'^([ \t]*){key}[ \t]*=[ \t]*("[^"\\\n]*"|\'[^\'\n]*\'|[^\s#"\']+)'
+    line = f"{key} = {_quoted(value)}"
+    pattern = rf"^([ \t]*){key}[ \t]*=[ \t]*{_VALUE}"
     found = re.search(pattern, text, re.MULTILINE)
     table = _TABLE.search(text)
     if found is not None and (table is None or found.start() < table.start()):
@@ -28,6 +30,10 @@ def set_key(text: str, key: str, value: str) -> str:
     if _load(new) != {**before, key: value}:
         raise ConfigError(f"could not set {key} in config.toml; write this line by hand: {line}")
     return new
+
+
+def _quoted(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _load(text: str) -> dict[str, object]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cmem.model import Usage
+from cmem.privacy import second
+from cmem.privacy.sanitise import clean
 
 NO_USAGE = Usage(0, 0, 0, 0, 0.0)
 
@@ -34,3 +36,11 @@ class MissingCredential(Exception):  # noqa: N818 - the credential is the subjec
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+def told(text: str, limit: int = 200, *, end: bool = False) -> str:
+    """What a program or server said, or the end of it, as one line that may be shown and kept."""
+    line = clean(second.scrub(text), one_line=True)
+    if len(line) <= limit:
+        return line
+    return "…" + line[1 - limit :] if end else line[: limit - 1] + "…"

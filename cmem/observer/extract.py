@@ -27,7 +27,7 @@ from cmem.observer.extract_story import Told, message_facts, narrative, title_of
 from cmem.observer.extract_summary import summary_reply
 from cmem.observer.extract_view import View, view
 
-VERSION = "extract/2"
+VERSION = "extract/3"
 SUBSTANCE = 200.0
 MAX_FACTS = 16
 ACTS = {"install", "deploy", "operate"}

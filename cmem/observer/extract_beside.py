@@ -121,7 +121,8 @@ def _provenance(seen: View, main_title: str, *, ruled: bool) -> str:
     told = [answered or own]
     answer = [text.shorten(one, 300) for one in seen.said if text.informative(one)][:3]
     if main_title:
-        told.append(f"In the same turn: {main_title}.")
+        end = "" if main_title.endswith(("…", ".", "!", "?", "。")) else "."
+        told.append(f"In the same turn: {main_title}{end}")
     elif answer:
         told.append(f"The agent answered: {text.join(answer)}")
     return "\n".join(told)

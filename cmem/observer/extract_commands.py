@@ -28,7 +28,8 @@ CATEGORIES = (
         "install",
         r"\b(?:pip3?|npm|pnpm|yarn|bun|uv|poetry|cargo|gem|brew|apt|apt-get|dnf|apk|composer|"
         r"bundle|conda|pipx)\b\s+(?:pip\s+)?(?:-\S+\s+)*(?:install|add|remove|uninstall|i|upgrade)\b|"
-        r"\bgo\s+get\b",
+        r"\bgo\s+get\b|\bdotnet\s+(?:add|remove)\b[^|;&\n]{0,200}\bpackage\b|\bcomposer\s+require\b|"
+        r"\b(?:flutter|dart)\s+pub\s+(?:add|remove|get)\b|\bmix\s+deps\.get\b",
     ),
     (
         "deploy",

@@ -16,6 +16,16 @@ EXPECTED = re.compile(
     r"^[ \t]*Expected(?: [^\n:]{0,40})?: ?([^\n]{1,200})\n[ \t]*Received(?: [^\n:]{0,40})?: ?([^\n]{1,200})$",
     re.M,
 )
+# The same of xUnit and NUnit, of RSpec, and of a matcher that says it in a sentence.
+ACTUAL = re.compile(
+    r"^[ \t]*(?:Expected|expected): {0,9}([^\n]{1,200})\n[ \t]*(?:Actual|But was|got): {0,9}([^\n]{1,200})$",
+    re.M,
+)
+ASSERTED = re.compile(
+    r"^(Failed asserting that .+)$|^[ \t]*Failure/Error: [^\n]*\n+[ \t]+(\S[^\n]*)$|"
+    r"^\d\d:\d\d (?:\+\d+ )(?:~\d+ )?-\d+: [^\n]* \[E\]\n[ \t]+(\S[^\n]*)$",
+    re.M,
+)
 RAISED = re.compile(
     r"^[ \t]*(?:E[ \t]+)?(?:[\w.]+\.)?\w*(?:Error|Exception|Panic|Warning)\b[^\n]*:.*$", re.M
 )
@@ -39,6 +49,10 @@ FAILED_TESTS = (
     re.compile(r"^test (\S+) \.\.\. FAILED", re.M),
     re.compile(r"^[ \t]*(?:●|✕|✗) (.+)$", re.M),
     re.compile(r"^(\S+ > \S+) FAILED$", re.M),
+    re.compile(r"^\d{1,4}\) (\S+::\S+)", re.M),
+    re.compile(r"^[ \t]+Failed (\S+) \[\d", re.M),
+    re.compile(r"^rspec \S+ # (.+)$", re.M),
+    re.compile(r"^\d\d:\d\d \+\d+ (?:~\d+ )?-\d+: (.+) \[E\]$", re.M),
 )
 RESULTS = (
     re.compile(r"^Ran \d+ tests?\b.*$", re.M),
@@ -53,6 +67,7 @@ RESULTS = (
     re.compile(r"^\d+% tests passed, .*$|^[ \t]*Executed \d+ tests?, with .*$", re.M),
     re.compile(r"^test result: (.*?\d+ failed)", re.M),
     re.compile(r"^[ \t]*(\d+ passing.*)$", re.M),
+    re.compile(r"^\d\d:\d\d (\+\d+.*: (?:All tests passed!|Some tests failed\.))$", re.M),
     re.compile(r"^[ \t]*Tests[ \t]+(\d.*)$", re.M),
     re.compile(r"^ok\s+\S+\s+(?:[\d.]+s|\(cached\))", re.M),
     re.compile(r"^(?:\[\w+\] )?(BUILD (?:SUCCESS|SUCCESSFUL|FAILED|FAILURE)\b.*)$", re.M),
@@ -94,9 +109,9 @@ def cause_of(output: str) -> str:
     late = TIMED_OUT.search(output)
     if late:
         return late.group()
-    expected = EXPECTED.search(output)
-    if expected:
-        return _line(f"expected {expected[1].strip()}, received {expected[2].strip()}")
+    asserted = _asserted(output)
+    if asserted:
+        return _line(asserted)
     panic = PANIC.search(output)
     if panic:
         said = output[panic.end() :].strip().splitlines()
@@ -111,6 +126,15 @@ def cause_of(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     lines = [line for line in lines if not EXIT.fullmatch(line)]
     return _line(lines[-1]) if lines else ""
+
+
+def _asserted(output: str) -> str:
+    """What a test wanted and what it got, "" where the output does not say it so."""
+    expected = EXPECTED.search(output) or ACTUAL.search(output)
+    if expected:
+        return f"expected {expected[1].strip()}, received {expected[2].strip()}"
+    found = ASSERTED.search(output)
+    return next((one for one in found.groups() if one), "") if found else ""
 
 
 def _with_next(output: str, found: re.Match[str]) -> str:

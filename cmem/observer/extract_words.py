@@ -17,7 +17,10 @@ _COURTESIES = (
     r"完了(?:しました)?|了解(?:しました|です)?|承知(?:しました|いたしました)?|できました|もちろん|"
     r"かしこまりました|続けて|네|예|완료|알겠습니다|수정했습니다|완료했습니다|계속|готово|хорошо|конечно|"
     r"понял|отлично|сделано|да|продолжай|listo|hecho|claro|perfecto|sí|voilà|terminé|parfait|"
-    r"d['’]accord|bien sûr|c['’]est fait|oui|continue[rz]?)"
+    r"d['’]accord|bien sûr|c['’]est fait|oui|continue[rz]?|fatto|perfetto|certo|va bene|continua|"
+    r"feito|pront(?:o|inho)|perfeito|gotowe|zrobione|jasne|oczywiście|tamam(?:dır)?|elbette|"
+    r"klaar|prima|selesai|baik|تم|حسنا|بالتأكيد|ठीक है|हो गया|समझ गया|ज़रूर|"
+    r"เรียบร้อย(?:แล้ว)?|เสร็จแล้ว|ได้(?:ครับ|ค่ะ)|зроблено|звісно)"
 )
 FILLER = re.compile(_COURTESIES + r"[\s.!,。！，、]*", re.I)
 OPENER = re.compile(
@@ -49,7 +52,9 @@ FIX = re.compile(
     r"\b(?:fix(?:e[sd]|ing)?|bugs?|broken|crash\w*|regression|repair\w*|debug\w*|hotfix|"
     r"fails?|failing|flaky|stürzt|abst[uü]rz\w*|fehlschl\w*|plante|échou\w*|falla\w*|behoben|beheb\w*|fehler\w*|repar\w*|korrigier\w*|corrig\w*|corrij\w*|"
     r"arregl\w*|soluciona\w*|erreur\w*|sửa)\b|lỗi|修复|修正|修好|改好|报错|出错|错误|故障|崩溃|失败|"
-    r"バグ|直し|直して|不具合|エラー|クラッシュ|失敗|버그|오류|실패|고쳐|исправ\w*|ошибк\w*|баг|пада(?:ет|ла|л|ют)|упал\w*",
+    r"バグ|直し|直して|不具合|エラー|クラッシュ|失敗|버그|오류|실패|고쳐|исправ\w*|ошибк\w*|баг|пада(?:ет|ла|л|ют)|упал\w*|"
+    r"\b(?:sistema(?:re|rlo|rla|to|ta)|corretto|risolt\w*|conserta\w*|popraw\w*|napraw\w*|düzelt\w*|"
+    r"виправ\w*|perbaiki\w*)|أصلح|إصلاح|ठीक कर|แก้ไข",
     re.I,
 )
 REFACTOR = re.compile(
@@ -63,7 +68,9 @@ REFACTOR = re.compile(
 FEATURE = re.compile(
     r"\b(?:add(?:s|ed|ing)?|implement\w*|creat(?:e[sd]?|ing)|support\w*|introduc\w*|(?:build|built) (?:an?|the|me|us)\b|"
     r"hinzugefügt|hinzu|füge|ergänz\w*|implementier\w*|erstell\w*|ajout\w*|créé\w*|añad\w*|"
-    r"agreg\w*|thêm|tạo)\b|添加|新增|增加|实现|支持|创建|追加|実装|作成|추가|구현|добав\w*|реализ\w*",
+    r"agreg\w*|thêm|tạo)\b|添加|新增|增加|实现|支持|创建|追加|実装|作成|추가|구현|добав\w*|реализ\w*|"
+    r"\b(?:aggiun(?:gi|to|ta)\w*|adicion\w*|dod(?:aj|ał)\w*|ekle(?!m)\w*|додай\w*|додав\w*|toevoeg\w*|"
+    r"toegevoegd|tambahkan)|أضف|जोड़|เพิ่ม",
     re.I,
 )
 SECURITY = re.compile(
@@ -103,7 +110,16 @@ DECISION = re.compile(
     r"しないで|使わない|ではなく|の代わりに|必ず|今後は|覚えて|方針|を使って|にすること|"
     r"하지 ?마|말고|대신|반드시|앞으로|항상|"
     r"(?:^|[.,;!—–-]\s+)не \w+(?:й|йте|и|ите|ь|ьте)\b(?! бы)|"
-    r"вместо|всегда|никогда|теперь всегда|запомни",
+    r"вместо|всегда|никогда|теперь всегда|запомни|"
+    r"\bnon (?:usare|toccare|cambiare|modificare|aggiungere|cancellare|mettere)\b|\b(?:invece di|"
+    r"d['’]ora in poi|mai più)\b|\bnão (?:us|mex|mud|alter|adicion|toque|apag|coloqu)\w*|"
+    r"\b(?:em vez de|a partir de agora|sempre us\w+)\b|"
+    r"\bnie \w+(?:aj|uj|ij|yj|ań|suń)(?:cie)?\b|\b(?:nigdy|zawsze|zamiast|od teraz)\b|"
+    r"\b(?:asla|her zaman|bundan sonra|\w+[ae] dokunma|\w*(?:kullan|değiştir|ekle|sil)m[ae](?:yın|yin)?)\b|"
+    r"\b(?:nooit|voortaan|in plaats van|niet (?:gebruiken|wijzigen|aanraken))\b|"
+    r"\b(?:jangan|mulai sekarang)\b|\b(?:завжди|ніколи|замість|відтепер)\b|"
+    r"(?<!\w)لا ت\w{3}|(?<!\w)(?:دائما|أبدا|بدلا من)|(?<!\S)मत (?=\S)|कभी नहीं|हमेशा|के बजाय|"
+    r"ห้าม|อย่า|แทนที่จะ|ต่อไปนี้",
     re.I,
 )
 CAUSE = re.compile(
@@ -111,7 +127,9 @@ CAUSE = re.compile(
     r"instead of|rather than|note that|careful|beware|requires?|depends on|only works?|must|"
     r"never|weil|ursache|grund|wegen|deshalb|achtung|à cause|parce que|porque|debido)\b|"
     r"因为|原因|由于|导致|所以|注意|必须|なぜなら|原因|ため|ので|注意|必ず|"
-    r"때문|원인|주의|vì|do đó|nguyên nhân|bởi|lưu ý|потому|причин\w*|из-за",
+    r"때문|원인|주의|vì|do đó|nguyên nhân|bởi|lưu ý|потому|причин\w*|из-за|"
+    r"\b(?:perché|poiché|a causa|ponieważ|przyczyn\w*|çünkü|nedeni|yüzünden|omdat|karena)\b|"
+    r"لأن|السبب|بسبب|क्योंकि|कारण|เพราะ|เนื่องจาก",
     re.I,
 )
 NEXT = re.compile(
@@ -120,7 +138,9 @@ NEXT = re.compile(
     r"should I|nächste\w* schritt\w*|als nächstes|noch (?:offen|zu)|offen bleibt|fehlt noch|"
     r"reste à|prochaine étape|pendiente|siguiente paso|falta)\b|"
     r"下一步|接下来|待办|尚未|还需要|还没|剩下|剩余|次は|次のステップ|残り|未対応|まだ|"
-    r"다음 단계|다음으로|남은|아직|bước tiếp theo|tiếp theo|còn lại|chưa|следующ\w* шаг|осталось",
+    r"다음 단계|다음으로|남은|아직|bước tiếp theo|tiếp theo|còn lại|chưa|следующ\w* шаг|осталось|"
+    r"\b(?:resta da|rimane da|manca ancora|pozostał[oay]|zostało|kalan iş|henüz|nog te|belum)\b|"
+    r"متبقي|लंबित|बाकी है|ยังไม่|залишилось",
     re.I,
 )
 QUESTION = re.compile(r"[?？]\s*$")

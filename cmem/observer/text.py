@@ -9,7 +9,7 @@ from cmem.observer import extract_words as words
 
 WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\u0e00-\u0eff]")
 MARKER = re.compile(r"\[(?:redacted|private)[^\]\n]{0,80}\]|</?private\b[^>\n]{0,40}>?", re.I)
-SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]`]*\s+(?![a-zß-ÿа-я])|(?<=[。！？])\s*")
+SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]`]*\s+(?![a-zß-ÿа-я])|(?<=[。！？।])\s*")
 ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|approx|bzw|ca|Nr|No|resp|Dr|z\.\s?B)\.)$", re.I
 )

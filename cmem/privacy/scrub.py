@@ -17,20 +17,24 @@ Shape = tuple[str, str, str, tuple[str, ...]]
 PRIVATE = "cmem_private"
 _UNSEEN = dict.fromkeys(map(ord, rules.INVISIBLE))
 _MAX_NESTED = 3
+# No match of TOKENS or LABELLED is longer.
+_LONGEST = 16_384
+_NEAR_END = 65_536 + _LONGEST
 
 
-def scrub_payload(payload: bytes, shape: Shape | None = None) -> bytes:
+def scrub_payload(payload: bytes, shape: Shape | None = None, *, room: int = 0) -> bytes:
     """The payload as strict JSON without anything that must not be stored.
 
     With a shape, results of tools that read a secret source go whole, and a prompt of which
-    only private text is left says so (``cmem_private``). ValueError when it is no JSON.
+    only private text is left says so (``cmem_private``). A text longer than ``room`` keeps its
+    head and tail, as ``shrink`` would leave them. ValueError when it is no JSON.
     """
     value = lenient.loads(payload)
     if shape is None or not isinstance(value, dict):
-        return lenient.dumps(_walk(value, 0))
+        return lenient.dumps(_walk(value, 0, room))
     prompt, tool_input, command, results = shape
     value = sources.without_content(value, tool_input=tool_input, command=command, results=results)
-    clean = _walk(value, 0)
+    clean = _walk(value, 0, room)
     if isinstance(clean, dict) and _only_private(value.get(prompt), clean.get(prompt)):
         clean[PRIVATE] = True
     return lenient.dumps(clean)
@@ -42,19 +46,19 @@ def _only_private(before: object, after: object) -> bool:
     return bool(before.strip()) and _without_private(_shown(before)) != _shown(before)
 
 
-def _walk(value: object, depth: int) -> object:
+def _walk(value: object, depth: int, room: int) -> object:
     if isinstance(value, str):
-        return scrub_text(value)
+        return scrub_text(value, room=room)
     if depth >= lenient.MAX_DEPTH:
         return lenient.TOO_DEEP if isinstance(value, (dict, list)) else value
     if isinstance(value, dict):
-        return {scrub_text(key): _walk(item, depth + 1) for key, item in value.items()}
+        return {scrub_text(key): _walk(item, depth + 1, room) for key, item in value.items()}
     if isinstance(value, list):
-        return [_walk(item, depth + 1) for item in value]
+        return [_walk(item, depth + 1, room) for item in value]
     return value
 
 
-def scrub_text(text: str) -> str:
+def scrub_text(text: str, *, room: int = 0) -> str:
     """The text without private spans, wrappers, secrets and inline images.
 
     What only shows when invisible characters go and escapes in the text are read is cut from
@@ -63,9 +67,9 @@ def scrub_text(text: str) -> str:
     if len(text) < 8:
         return text
     shown = _shown(text)
-    if shown != text and (clean := _scrubbed(shown)) != shown:
+    if shown != text and (clean := _scrubbed(shown, room)) != shown:
         return clean
-    return _scrubbed(text)
+    return _scrubbed(text, room)
 
 
 def _shown(text: str) -> str:
@@ -85,7 +89,7 @@ def _letter(match: "re.Match[str]") -> str:
     return match[0] if char in '"\\\x7f' else char
 
 
-def _scrubbed(text: str) -> str:
+def _scrubbed(text: str, room: int) -> str:
     folded = text.lower()
     if "private" in folded:
         text = _without_private(text)
@@ -103,6 +107,24 @@ def _scrubbed(text: str) -> str:
         text = _cut_blocks(
             text, begin=rules.PUTTY_BEGIN, end=rules.PUTTY_END, note="[REDACTED:putty-key]"
         )
+    if room and len(text) > room:
+        return _ends(text)
+    return _without_tokens(text, folded)
+
+
+def _ends(text: str) -> str:
+    """Head and tail as ``shrink`` leaves them of the scrubbed text, without a look at what lies
+    between: a megabyte would take longer than all the rest of a hook. What the look began or
+    ended in may be half a secret, so as much as one can be long is dropped there."""
+    from cmem import shrink
+
+    head, tail = text[:_NEAR_END], text[-_NEAR_END:]
+    head = _without_tokens(head, head.lower())[:-_LONGEST]
+    tail = _without_tokens(tail, tail.lower())[_LONGEST:]
+    return shrink.joined(head, tail, length=len(text))
+
+
+def _without_tokens(text: str, folded: str) -> str:
     for rule in rules.TOKENS:
         text = _cut_tokens(text, rule)
     for name, literals, pattern in rules.LABELLED:

@@ -96,6 +96,12 @@ def open_reader(home: str, *, index: bool = True) -> apsw.Connection | None:
     return conn
 
 
+def begin_reading(conn: apsw.Connection) -> None:
+    """Let all that is read until the connection is closed be of one moment, and take the file's
+    lock once for it and not with every statement."""
+    conn.execute("BEGIN")
+
+
 def transaction(conn: apsw.Connection) -> "_Transaction":
     """Return a context manager: commit at its end, or all undone by an exception.
 

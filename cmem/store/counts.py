@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import apsw
 
+from cmem.store import ledger
 from cmem.store.rows import rows, value
 
 # Rows are counted over narrow indexes. Hidden rows are few and live a day, so they are
@@ -20,7 +21,8 @@ TOOL_USES = """SELECT
         WHERE hidden_at IS NOT NULL AND tool_use_id NOT LIKE 'subagent:%')"""
 OBSERVATIONS = """SELECT count(*) FROM observations
     WHERE hidden_at IS NULL AND superseded_by IS NULL"""
-SUMMARIES = "SELECT count(*) FROM session_summaries WHERE hidden_at IS NULL"
+SUMMARIES = """SELECT count(*) FROM session_summaries
+    WHERE hidden_at IS NULL AND instr(metadata, '"superseded_by"') = 0"""
 WORK = """SELECT coalesce(sum(u.state = 'pending'), 0), coalesce(sum(u.state = 'parked'), 0),
         min(CASE u.state WHEN 'pending' THEN u.created_at END)
     FROM work_units u JOIN turns t ON t.id = u.turn_id
@@ -33,9 +35,6 @@ PARKED_REASON = """SELECT coalesce((SELECT error FROM work_units WHERE state = '
     ORDER BY coalesce(finished_at, 0) DESC, id DESC LIMIT 1), '')"""
 LAST_CAPTURED = "SELECT max(last_event_at) FROM sessions"
 LAST_OBSERVED = "SELECT max(ended_at) FROM observer_runs WHERE outcome IN ('done', 'skipped')"
-SPEND = """SELECT coalesce(sum(input_tokens + output_tokens + cache_read_tokens
-        + cache_write_tokens), 0), coalesce(sum(cost_usd), 0.0)
-    FROM observer_runs WHERE started_at >= ?"""
 
 
 class Work(NamedTuple):
@@ -78,7 +77,7 @@ def parked_reason(conn: apsw.Connection) -> str:
 
 def status_counts(conn: apsw.Connection, *, midnight: int) -> StatusCounts:
     """Return the numbers of ``status``; ``midnight`` is when the local day began."""
-    spend_tokens, spend_usd = rows(conn, SPEND, (midnight,))[0]
+    spend = ledger.spent(conn, since=midnight)
     return StatusCounts(
         sessions=value(conn, SESSIONS),
         prompts=value(conn, PROMPTS),
@@ -88,6 +87,6 @@ def status_counts(conn: apsw.Connection, *, midnight: int) -> StatusCounts:
         work=work(conn),
         last_captured_at=value(conn, LAST_CAPTURED),
         last_observed_at=value(conn, LAST_OBSERVED),
-        spend_tokens=spend_tokens,
-        spend_usd=spend_usd,
+        spend_tokens=spend.tokens,
+        spend_usd=spend.microusd / 1_000_000,
     )

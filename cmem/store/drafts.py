@@ -16,7 +16,7 @@ import apsw
 
 from cmem import taint, tokens
 from cmem.model import ObservationDraft, Observed, TurnUnit, Usage
-from cmem.store import cleaning, documents, titles
+from cmem.store import cleaning, documents, erase, titles
 from cmem.store.rows import insert, row, rows
 
 MAX_REINFORCEMENTS = 10
@@ -62,7 +62,10 @@ def store(conn: apsw.Connection, place: Place, *, unit: TurnUnit, observed: Obse
     for ordinal, given in enumerate(observed.reply.observations):
         draft = _cleaned(given)
         sources = _sources(unit, draft, costs)
-        if _reinforce(conn, place, draft=draft, sources=sources):
+        known = content_hash(place.session_uid, draft.title, draft.narrative)
+        if erase.is_buried(conn, place.session_id, known):
+            continue  # a person has put other words in its place
+        if _reinforce(conn, place, known, draft=draft, sources=sources):
             continue
         columns = {
             "uid": digest(place.session_uid, str(place.unit_id), str(ordinal), by="|"),
@@ -83,6 +86,12 @@ def store(conn: apsw.Connection, place: Place, *, unit: TurnUnit, observed: Obse
 def spent(usage: Usage) -> int:
     """Return all tokens of a call, cached ones too."""
     return sum(usage[:4])
+
+
+def hashes(session_uid: str, observed: Observed) -> list[str]:
+    """What the drafts of a reply are known by in their session."""
+    cleaned = [_cleaned(draft) for draft in observed.reply.observations]
+    return [content_hash(session_uid, one.title, one.narrative) for one in cleaned]
 
 
 def content_hash(session_uid: str, title: str, narrative: str) -> str:
@@ -122,7 +131,7 @@ def _draft_columns(place: Place, draft: ObservationDraft) -> dict[str, int | str
     return {
         "created_at": draft.at,
         "last_reinforced": draft.at,
-        "reinforcement_dates": json.dumps([_day(draft.at)]),
+        "reinforcement_dates": json.dumps([day(draft.at)]),
         "content_hash": content_hash(place.session_uid, draft.title, draft.narrative),
         "title_norm_key": titles.norm_key(draft.title),
         "read_tokens": tokens.count("\n".join((draft.title, draft.narrative, *draft.facts))),
@@ -136,7 +145,15 @@ def _draft_columns(place: Place, draft: ObservationDraft) -> dict[str, int | str
         "files_modified": json_list(draft.files_modified),
         "facts": json_list(draft.facts),
         "narrative": draft.narrative,
+        "metadata": _metadata(draft),
     }
+
+
+def _metadata(draft: ObservationDraft) -> str:
+    """What else is known of the observation: pieces of its facts that its evidence does not
+    hold."""
+    known = {"unverified": draft.unverified} if draft.unverified else {}
+    return json.dumps(known, ensure_ascii=False)
 
 
 def _add_dependents(
@@ -163,22 +180,30 @@ def _add_sources(conn: apsw.Connection, observation_id: int, sources: _Sources) 
 
 
 def _reinforce(
-    conn: apsw.Connection, place: Place, *, draft: ObservationDraft, sources: _Sources
+    conn: apsw.Connection, place: Place, known: str, *, draft: ObservationDraft, sources: _Sources
 ) -> bool:
     """Count a repetition in the row that is there; False when there is none.
 
     Its day is added, once, ten are kept; nothing of this touches the index. An observation
     that is being forgotten is neither brought back nor reinforced."""
-    known = content_hash(place.session_uid, draft.title, draft.narrative)
     found = row(conn, SAME, (place.session_id, known))
     if found is None:
         return False
-    observation_id, dates, label, hidden_at = found
-    if hidden_at is None:
-        days = sorted({*json.loads(dates), _day(draft.at)})[-MAX_REINFORCEMENTS:]
-        worst = taint.worst([label, sources.taint])
-        conn.execute(REINFORCE, (draft.at, json.dumps(days), worst, observation_id))
-        _add_sources(conn, observation_id, sources)
+    if reinforce(conn, place.session_id, known, at=draft.at, label=sources.taint):
+        _add_sources(conn, int(found[0]), sources)
+    return True
+
+
+def reinforce(conn: apsw.Connection, session_id: int, known: str, *, at: int, label: str) -> bool:
+    """Count the observation of this content once more, told with this taint; False when it is
+    not there to be seen."""
+    found = row(conn, SAME, (session_id, known))
+    if found is None or found[3] is not None:
+        return False
+    observation_id, dates, before, _hidden_at = found
+    days = sorted({*json.loads(dates), day(at)})[-MAX_REINFORCEMENTS:]
+    worst = taint.worst([before, label])
+    conn.execute(REINFORCE, (at, json.dumps(days), worst, observation_id))
     return True
 
 
@@ -210,6 +235,7 @@ def _cleaned(draft: ObservationDraft) -> ObservationDraft:
         concepts=tuple(cleaning.lines(draft.concepts)),
         files_read=tuple(cleaning.lines(draft.files_read)),
         files_modified=tuple(cleaning.lines(draft.files_modified)),
+        unverified=tuple(cleaning.lines(draft.unverified)),
     )
 
 
@@ -218,5 +244,6 @@ def _shares(total: int, count: int) -> list[int]:
     return [total // count + (place < total % count) for place in range(count)]
 
 
-def _day(at: int) -> str:
+def day(at: int) -> str:
+    """Return the day of a moment, as reinforcements are dated."""
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")

@@ -5,14 +5,12 @@ directory until its segments are merged; freed pages are given back; the log is 
 happens in short transactions, so that no hook ever waits for a large one. Interrupted at any
 point, the next ``finish`` completes it.
 
-A keyed hash of each row's identity remains, which tells no text, so that the same event
-arriving again is known to be unwanted.
+Hashes of each row's identity remain, which tell no text, so that the same event arriving
+again is known to be unwanted.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +18,7 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from cmem.errors import BusyError
-from cmem.store import connection, documents, forget
+from cmem.store import connection, documents, forget, tombstones
 from cmem.store.connection import transaction
 from cmem.store.forget import TABLES, Plan
 from cmem.store.rows import row, rows, value
@@ -45,6 +43,7 @@ _DEPENDENTS = {
     "S": (),
     "P": ("DELETE FROM observation_sources WHERE kind = 'P' AND ref = ?",),
     "T": ("DELETE FROM observation_sources WHERE kind = 'T' AND ref = ?",),
+    "W": (),
 }
 
 
@@ -99,8 +98,18 @@ def finish(conn: apsw.Connection) -> bool:
 
 def is_forgotten(conn: apsw.Connection, kind: str, uid: str) -> bool:
     """True when the row of this identity was erased and is not to come back."""
-    query = "SELECT 1 FROM tombstones WHERE mac = ?"
-    return row(conn, query, (_mac(conn, kind, uid),)) is not None
+    return tombstones.is_forgotten(conn, kind, uid)
+
+
+def bury_text(conn: apsw.Connection, session: int, known: str, *, now: int) -> None:
+    """Note that what an observation of the session said (its content hash) is not to come
+    back by an observer's telling it again. Part of a transaction."""
+    tombstones.bury(conn, "text", f"{session}|{known}", now=now)
+
+
+def is_buried(conn: apsw.Connection, session: int, known: str) -> bool:
+    """True when this content of the session was edited away."""
+    return is_forgotten(conn, "text", f"{session}|{known}")
 
 
 def _erase_batch(conn: apsw.Connection, doomed: Sequence[tuple[str, int]], *, now: int) -> int:
@@ -121,7 +130,7 @@ def _erase(conn: apsw.Connection, kind: str, ref: int, *, now: int) -> None:
     found = row(conn, f"SELECT uid FROM {table} WHERE id = ?", (ref,))
     if found is None:
         return
-    _bury(conn, kind, str(found[0]), now=now)
+    tombstones.bury(conn, kind, str(found[0]), now=now)
     documents.remove(conn, kind, ref)
     for statement in _DEPENDENTS[kind]:
         conn.execute(statement, (ref,)).fetchall()
@@ -164,19 +173,7 @@ def _blank_sessions(conn: apsw.Connection, forgotten: Plan, *, now: int) -> None
             "UPDATE sessions SET title = '', cwd = '', model = '' WHERE id = ?", (session,)
         ).fetchall()
         for (uid,) in rows(conn, "SELECT uid FROM sessions WHERE id = ?", (session,)):
-            _bury(conn, "N", str(uid), now=now)
-
-
-def _bury(conn: apsw.Connection, kind: str, uid: str, *, now: int) -> None:
-    conn.execute(
-        "INSERT OR IGNORE INTO tombstones(mac, kind, at) VALUES(?, ?, ?)",
-        (_mac(conn, kind, uid), kind, now),
-    ).fetchall()
-
-
-def _mac(conn: apsw.Connection, kind: str, uid: str) -> bytes:
-    key = value(conn, "SELECT value FROM meta WHERE key = 'hmac_key'", ())
-    return hmac.new(bytes(key), f"{kind}|{uid}".encode(), hashlib.sha256).digest()
+            tombstones.bury(conn, "N", str(uid), now=now)
 
 
 def _set_meta(conn: apsw.Connection, key: str, stored: int) -> None:

@@ -49,8 +49,8 @@ def has_prompt(conn: apsw.Connection, session: Session, event: PromptSubmitted) 
         WHERE session_id = ? AND native_prompt_id = ? AND native_prompt_hash = ?""",
         (session.id, event.origin.prompt_id, digest),
     ).fetchone()
-    uid = _uid(session, "prompt", event.origin.prompt_id, digest)
-    return row is not None or erase.is_forgotten(conn, "P", uid)
+    name = uid(session, "prompt", event.origin.prompt_id, digest)
+    return row is not None or erase.is_forgotten(conn, "P", name)
 
 
 def has_tool(conn: apsw.Connection, session: Session, tool_use_id: str) -> bool:
@@ -59,8 +59,8 @@ def has_tool(conn: apsw.Connection, session: Session, tool_use_id: str) -> bool:
         "SELECT 1 FROM tool_uses WHERE session_id = ? AND tool_use_id = ?",
         (session.id, tool_use_id),
     ).fetchone()
-    uid = _uid(session, "tool", tool_use_id)
-    return row is not None or erase.is_forgotten(conn, "T", uid)
+    name = uid(session, "tool", tool_use_id)
+    return row is not None or erase.is_forgotten(conn, "T", name)
 
 
 def insert_prompt(
@@ -74,7 +74,7 @@ def insert_prompt(
             native_prompt_id, native_prompt_hash, created_at, cwd, prompt_text)
         VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
-            _uid(session, "prompt", event.origin.prompt_id, digest),
+            uid(session, "prompt", event.origin.prompt_id, digest),
             session.id,
             turn.id,
             number,
@@ -110,7 +110,7 @@ def insert_tool(
             evidence_tokens, branch, commit_sha, cwd, tool_input, tool_response)
         VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
-            _uid(session, "tool", event.tool_use_id),
+            uid(session, "tool", event.tool_use_id),
             session.id,
             turn.id,
             event.tool_use_id,
@@ -137,14 +137,21 @@ def insert_tool(
 
 
 def subagent_taints(
-    conn: apsw.Connection, session_id: int, *, turn_id: int, agent_id: str
+    conn: apsw.Connection, session_id: int, *, turn_id: int, agent_id: str, told: bool
 ) -> list[str]:
     """What a subagent met so far: of the named one in the whole session, else of every
-    subagent of the turn."""
-    query = """SELECT DISTINCT taint FROM tool_uses WHERE session_id = ?1 AND agent_id <> ''
+    subagent of the turn; of the turn's every call where those of subagents are not ``told``."""
+    query = """SELECT DISTINCT taint FROM tool_uses
+        WHERE session_id = ?1 AND (agent_id <> '' OR NOT ?4)
         AND (agent_id = ?3 OR (?3 = '' AND turn_id = ?2))"""
-    found = conn.execute(query, (session_id, turn_id, agent_id)).fetchall()
+    found = conn.execute(query, (session_id, turn_id, agent_id, told)).fetchall()
     return [str(label) for (label,) in found]
+
+
+def tool_ids(conn: apsw.Connection, turn_id: int) -> list[int]:
+    """The turn's tool uses."""
+    rows = conn.execute("SELECT id FROM tool_uses WHERE turn_id = ? ORDER BY id", (turn_id,))
+    return [int(row[0]) for row in rows]
 
 
 def prompt_number(conn: apsw.Connection, session: Session, turn: Turn) -> int:
@@ -162,10 +169,13 @@ def prompt_number(conn: apsw.Connection, session: Session, turn: Turn) -> int:
 
 
 def make_private(conn: apsw.Connection, turn_id: int) -> None:
-    """Take the content of a turn's tool uses out again: its prompt, come late, was private."""
-    rows = list(conn.execute("SELECT id FROM tool_uses WHERE turn_id = ?", (turn_id,)))
-    for row in rows:
-        documents.remove(conn, "T", row[0])
+    """Take the content of a turn's tool uses, and of what background agents have told in it, out
+    again: its prompt, come late, was private."""
+    for row in tool_ids(conn, turn_id):
+        documents.remove(conn, "T", row)
+    for row in list(conn.execute("SELECT id FROM user_prompts WHERE turn_id = ?", (turn_id,))):
+        documents.remove(conn, "P", row[0])
+    conn.execute("UPDATE user_prompts SET prompt_text = '' WHERE turn_id = ?", (turn_id,))
     conn.execute(
         """UPDATE tool_uses SET tool_input = '', tool_response = '', evidence_tokens = 0
         WHERE turn_id = ?""",
@@ -186,5 +196,12 @@ def _prompt_hash(event: PromptSubmitted) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _uid(session: Session, *parts: str) -> str:
-    return hashlib.sha256("\0".join((session.uid, *parts)).encode()).hexdigest()[:32]
+def uid(session: Session, *parts: str) -> str:
+    """The name of a row of the session, from what the host calls it; it outlives the row."""
+    return uid_in(session.uid, *parts)
+
+
+def uid_in(session_uid: str, *parts: str) -> str:
+    """The same by the session's own name."""
+    name = "\0".join((session_uid, *parts))
+    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]

@@ -4,7 +4,8 @@ Asking for a row takes along what was derived from it, and what still holds its 
 
 - a prompt or tool use takes the observations made of it and the last message of its turn;
 - an observation takes the evidence it cites, that message, and observations of the same turn
-  that repeat 32 characters of it; its evidence takes nothing more along then;
+  that repeat 32 characters of it or that another observer made of the turn (`recompress`); its
+  evidence takes nothing more along then;
 - either takes the summaries of its session from that turn on;
 - a session takes everything that was told in it. A summary takes nothing.
 
@@ -16,7 +17,7 @@ Nothing here crosses a session, so a hidden row is known by its session and its 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import apsw
@@ -29,6 +30,7 @@ TABLES = {
     "O": "observations",
     "T": "tool_uses",
     "P": "user_prompts",
+    "W": "work_state_entries",
     "turn": "turns",
 }
 EVIDENCE = ("P", "T")
@@ -53,6 +55,7 @@ class Plan(NamedTuple):
     turns: tuple[int, ...] = ()
     titles: tuple[int, ...] = ()
     sessions: tuple[int, ...] = ()
+    states: tuple[int, ...] = ()
 
     @property
     def rows(self) -> dict[str, tuple[int, ...]]:
@@ -62,11 +65,19 @@ class Plan(NamedTuple):
             "O": self.observations,
             "T": self.tool_uses,
             "P": self.prompts,
+            "W": self.states,
         }
 
     @property
     def total(self) -> int:
         return sum(len(refs) for refs in self.rows.values())
+
+
+class Hidden(NamedTuple):
+    """What was hidden at one moment and can be shown again."""
+
+    at: int
+    rows: Plan
 
 
 def plan(conn: apsw.Connection, refs: Sequence[Ref]) -> Plan:
@@ -85,14 +96,7 @@ def plan(conn: apsw.Connection, refs: Sequence[Ref]) -> Plan:
                 _take_evidence(taken, follows)
                 follows = [found for found in follows if found[0] not in EVIDENCE]
             pending += follows
-    found = Plan(
-        observations=tuple(sorted(taken["O"])),
-        summaries=tuple(sorted(taken["S"])),
-        prompts=tuple(sorted(taken["P"])),
-        tool_uses=tuple(sorted(taken["T"])),
-        turns=tuple(sorted(taken["turn"])),
-        sessions=tuple(sorted(taken["N"])),
-    )
+    found = as_plan(taken)
     return found._replace(titles=tuple(_titles(conn, found)))
 
 
@@ -112,13 +116,17 @@ def hide(conn: apsw.Connection, forgotten: Plan, *, now: int) -> None:
 
 def unhide(conn: apsw.Connection, refs: Sequence[Ref]) -> int:
     """Show again what was hidden together with ``refs``; return how many rows that are."""
+    at: set[int] = set()
     moments: set[tuple[int, int]] = set()
     for kind, ref in refs:
         if kind == "N":
-            moments |= {pair for pair in _due(conn) if pair[0] == ref}
+            at |= {moment for session, moment in _due(conn) if session == ref}
         else:
             query = f"SELECT session_id, hidden_at FROM {TABLES[kind]} WHERE id = ?"
-            moments |= {(s, at) for s, at in rows(conn, query, (ref,)) if at is not None}
+            moments |= {(s, when) for s, when in rows(conn, query, (ref,)) if when is not None}
+    at |= {moment for _session, moment in moments}
+    # One command hides at one moment, in however many sessions.
+    moments |= {pair for pair in _due(conn) if pair[1] in at}
     shown = 0
     with transaction(conn):
         for session, moment in moments:
@@ -132,23 +140,42 @@ def unhide(conn: apsw.Connection, refs: Sequence[Ref]) -> int:
     return shown
 
 
+def undoable(conn: apsw.Connection) -> list[Hidden]:
+    """What is hidden and can still be shown again, what was hidden last first."""
+    moments: dict[int, list[tuple[int, int]]] = {}
+    for session, moment in _due(conn):
+        moments.setdefault(moment, []).append((session, moment))
+    found = [Hidden(at, _hidden(conn, pairs)) for at, pairs in sorted(moments.items())]
+    return [one for one in reversed(found) if one.rows.total or one.rows.turns]
+
+
 def due(conn: apsw.Connection, *, now: int) -> Plan:
     """What was hidden a day ago or longer and is to be erased."""
-    found: dict[str, list[int]] = {kind: [] for kind in TABLES}
-    for session, moment in _due(conn):
-        if moment <= now - UNDO_MS:
-            for kind, table in TABLES.items():
-                query = f"SELECT id FROM {table} WHERE session_id = ? AND hidden_at = ?"
-                found[kind] += _ids(conn, query, session, moment)
-    hidden = Plan(
-        observations=tuple(found["O"]),
-        summaries=tuple(found["S"]),
-        prompts=tuple(found["P"]),
-        tool_uses=tuple(found["T"]),
-        turns=tuple(found["turn"]),
-    )
+    return _hidden(conn, [pair for pair in _due(conn) if pair[1] <= now - UNDO_MS])
+
+
+def _hidden(conn: apsw.Connection, moments: Iterable[tuple[int, int]]) -> Plan:
+    found: dict[str, list[int]] = {kind: [] for kind in (*TABLES, "N")}
+    for session, moment in moments:
+        for kind, table in TABLES.items():
+            query = f"SELECT id FROM {table} WHERE session_id = ? AND hidden_at = ?"
+            found[kind] += _ids(conn, query, session, moment)
+    hidden = as_plan(found)
     return hidden._replace(
         titles=tuple(_titles(conn, hidden)), sessions=tuple(_emptied(conn, hidden))
+    )
+
+
+def as_plan(found: Mapping[str, Iterable[int]]) -> Plan:
+    """The rows by kind (O S P T W N turn) as a plan."""
+    return Plan(
+        observations=tuple(sorted(found["O"])),
+        summaries=tuple(sorted(found["S"])),
+        prompts=tuple(sorted(found["P"])),
+        tool_uses=tuple(sorted(found["T"])),
+        turns=tuple(sorted(found["turn"])),
+        sessions=tuple(sorted(found["N"])),
+        states=tuple(sorted(found["W"])),
     )
 
 
@@ -163,6 +190,8 @@ def moments_of(conn: apsw.Connection, forgotten: Plan) -> set[tuple[int, int]]:
     """(session, moment) of all rows of the plan that are hidden."""
     found: set[tuple[int, int]] = set()
     for kind, refs in {**forgotten.rows, "turn": forgotten.turns}.items():
+        if not refs:  # a copy may be older than the table
+            continue
         query = (
             f"SELECT DISTINCT session_id, hidden_at FROM {TABLES[kind]}"
             " WHERE hidden_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
@@ -211,6 +240,12 @@ def _of_turn(conn: apsw.Connection, ref: int, _memo: Memo) -> Iterator[Ref]:
         yield "S", found
 
 
+# What else was made of the same turn by another try and is kept out of sight: a session observed
+# again could bring it back.
+_OTHER_TELLINGS = """SELECT c.id FROM observations o JOIN observations c ON c.turn_id = o.turn_id
+    WHERE o.id = ? AND c.superseded_by IS NOT NULL AND c.unit_id <> o.unit_id"""
+
+
 def _of_observation(conn: apsw.Connection, ref: int, memo: Memo) -> Iterator[Ref]:
     ((turn,),) = rows(conn, "SELECT turn_id FROM observations WHERE id = ?", (ref,))
     query = "SELECT kind, ref FROM observation_sources WHERE observation_id = ?"
@@ -227,6 +262,8 @@ def _of_observation(conn: apsw.Connection, ref: int, memo: Memo) -> Iterator[Ref
     for found, pieces in memo[turn].items():
         if not own.isdisjoint(pieces):
             yield "O", found
+    for found in _ids(conn, _OTHER_TELLINGS, ref):
+        yield "O", found
 
 
 def _stretches(conn: apsw.Connection, turn: int) -> dict[int, set[int]]:
@@ -236,6 +273,14 @@ def _stretches(conn: apsw.Connection, turn: int) -> dict[int, set[int]]:
         int(ref): _pieces("\n".join([text, *_strings(facts)]).lower())
         for ref, text, facts in rows(conn, query, (turn,))
     }
+
+
+def _of_state(conn: apsw.Connection, ref: int, _memo: Memo) -> Iterator[Ref]:
+    """All entries of the item."""
+    query = """SELECT id FROM work_state_entries
+        WHERE item = (SELECT item FROM work_state_entries WHERE id = ?)"""
+    for found in _ids(conn, query, ref):
+        yield "W", found
 
 
 def _nothing(_conn: apsw.Connection, _ref: int, _memo: Memo) -> Iterator[Ref]:
@@ -248,6 +293,7 @@ _FOLLOW = {
     "T": _of_tool_use,
     "O": _of_observation,
     "S": _nothing,
+    "W": _of_state,
     "turn": _of_turn,
 }
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import apsw
+
+from cmem.store.rows import value
 
 SEEN_KEPT_MS = 30 * 86_400_000
 MERGE_PAGES = 64
@@ -40,3 +43,23 @@ def truncate_wal(conn: apsw.Connection) -> bool:
 def return_space(conn: apsw.Connection, *, pages: int = 256) -> None:
     """Give up to ``pages`` free pages back to the file system."""
     conn.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
+
+
+def free_pages(conn: apsw.Connection) -> int:
+    """How many pages of the file hold nothing."""
+    return int(value(conn, "PRAGMA freelist_count", ()))
+
+
+def return_all_space(
+    conn: apsw.Connection, *, progress: Callable[[int], None] | None = None
+) -> int:
+    """Give every free page back, a slice a transaction; return how many there were."""
+    first = left = free_pages(conn)
+    while left:
+        return_space(conn)
+        before, left = left, free_pages(conn)
+        if left >= before:
+            break
+        if progress is not None:
+            progress(first - left)
+    return first - left

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import apsw
 
 from cmem.failpoint import hit
-from cmem.model import Observed, SummaryUnit, TurnUnit, Usage
-from cmem.store import cleaning, drafts, summaries
+from cmem.model import Observed, SummaryUnit, TurnUnit
+from cmem.store import drafts, ledger, summaries
 from cmem.store.connection import transaction
 from cmem.store.rows import row, value
 
@@ -25,12 +25,6 @@ UNIT = """SELECT u.state, u.session_id, s.uid, s.host, s.project_id, u.turn_id, 
             (SELECT max(x.prompt_number) FROM tool_uses x WHERE x.turn_id = t.id), 0)
     FROM work_units u JOIN sessions s ON s.id = u.session_id JOIN turns t ON t.id = u.turn_id
     WHERE u.id = ?"""
-INSERT_RUN = """INSERT INTO observer_runs(unit_id, session_id, project_id, kind, provider, model,
-        prompt_version, outcome, calls, input_tokens, output_tokens, cache_read_tokens,
-        cache_write_tokens, cost_usd, started_at, ended_at, error)
-    SELECT u.id, u.session_id, s.project_id, u.kind, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-        ?12, ?13, ?14
-    FROM work_units u JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1"""
 TURN_THERE = """SELECT count(*) FROM work_units u JOIN turns t ON t.id = u.turn_id
     WHERE u.id = ? AND t.hidden_at IS NULL"""
 TOOLS_THERE = """SELECT count(*) FROM tool_uses
@@ -62,16 +56,29 @@ def commit(
     observed: Observed,
     started_at: int,
     now: int,
+    microusd: int | None = None,
+    run_id: int | None = None,
 ) -> Committed:
-    """Store the reply and settle the unit, once: a unit not pending any more changes nothing."""
+    """Store the reply and settle the unit, once: a unit not pending any more changes nothing.
+
+    ``run_id`` is the call's row in the ledger, if it has one already; ``microusd`` its price,
+    None where nobody knows it. Spent is spent, also on what is not stored."""
     with transaction(conn):
         place = _place(conn, unit.unit_id)
         if place is None:
+            if run_id is not None:
+                late = _result(observed, "stale", microusd)
+                ledger.end(conn, unit.unit_id, late, started_at=started_at, now=now, run_id=run_id)
             return NOTHING
         stale = not _evidence_is_there(conn, unit)
         outcome = "stale" if stale else "skipped" if _is_empty(unit, observed) else "done"
-        run_id = _insert_run(
-            conn, unit.unit_id, observed=observed, outcome=outcome, started_at=started_at, now=now
+        run_id = ledger.end(
+            conn,
+            unit.unit_id,
+            _result(observed, outcome, microusd),
+            started_at=started_at,
+            now=now,
+            run_id=run_id,
         )
         if stale:
             _settle(conn, unit.unit_id, state="pending", now=None)
@@ -84,28 +91,6 @@ def commit(
             (f"run-{run_id}", place.session_id),
         )
         return committed._replace(skipped=int(outcome == "skipped"))
-
-
-def record_failure(
-    conn: apsw.Connection,
-    *,
-    unit_id: int,
-    provider: str,
-    model: str,
-    error: str,
-    usage: Usage,
-    calls: int,
-    started_at: int,
-    now: int,
-    prompt_version: str = "",
-) -> None:
-    """Write the run of a call that gave nothing; its outcome is what ``error`` starts with,
-    up to the colon. What it cost counts like any other spending."""
-    values = (provider, model, prompt_version, error.partition(":")[0], calls)
-    conn.execute(
-        INSERT_RUN,
-        (unit_id, *values, *usage, started_at, now, cleaning.error(error)),
-    )
 
 
 def _place(conn: apsw.Connection, unit_id: int) -> drafts.Place | None:
@@ -149,32 +134,17 @@ def _is_empty(unit: TurnUnit | SummaryUnit, observed: Observed) -> bool:
     return observed.reply.summary is None
 
 
-def _insert_run(
-    conn: apsw.Connection,
-    unit_id: int,
-    *,
-    observed: Observed,
-    outcome: str,
-    started_at: int,
-    now: int,
-) -> int:
-    reason = cleaning.error(observed.reply.skipped or "")
-    conn.execute(
-        INSERT_RUN,
-        (
-            unit_id,
-            observed.provider,
-            observed.model,
-            observed.prompt_version,
-            outcome,
-            observed.calls,
-            *observed.usage,
-            started_at,
-            now,
-            reason,
-        ),
+def _result(observed: Observed, outcome: str, microusd: int | None) -> ledger.Result:
+    return ledger.Result(
+        provider=observed.provider,
+        model=observed.model,
+        prompt_version=observed.prompt_version,
+        outcome=outcome,
+        calls=observed.calls,
+        usage=observed.usage,
+        microusd=microusd,
+        error=observed.reply.skipped or "",
     )
-    return conn.last_insert_rowid()
 
 
 def _store(

@@ -14,12 +14,13 @@ from typing import Protocol
 import apsw
 
 from cmem.errors import ConfigError
-from cmem.store import schema_0001, segment
+from cmem.store import schema_0001, schema_0002, schema_0003, schema_0004, schema_0005, segment
 from cmem.store.connection import transaction
 
 
 class Step(Protocol):
-    """A schema module: what it is called, and its statements, one entry each."""
+    """A schema module: what it is called, and its statements, one entry each. One whose
+    statements cannot run twice also has ``DONE``, a query that gives a row once they have."""
 
     @property
     def NAME(self) -> str: ...  # noqa: N802 - a constant of a module
@@ -28,7 +29,13 @@ class Step(Protocol):
     def STATEMENTS(self) -> tuple[str, ...]: ...  # noqa: N802
 
 
-MIGRATIONS: tuple[tuple[int, Step], ...] = ((1, schema_0001),)
+MIGRATIONS: tuple[tuple[int, Step], ...] = (
+    (1, schema_0001),
+    (2, schema_0002),
+    (3, schema_0003),
+    (4, schema_0004),
+    (5, schema_0005),
+)
 
 HISTORY = """CREATE TABLE IF NOT EXISTS schema_versions(
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL)"""
@@ -40,6 +47,9 @@ def migrate(conn: apsw.Connection, now: int, steps: Sequence[tuple[int, Step]] =
     Raises ConfigError for a file of a newer cmem and for a database that is not ours."""
     known = steps[-1][0]
     _refuse_newer(conn, known)
+    if not _version(conn):
+        with transaction(conn):
+            _make_store(conn, steps, now=now)
     for version, step in steps:
         if _version(conn) < version:
             with transaction(conn):
@@ -83,24 +93,34 @@ def _copy(source_path: str, target_path: str) -> None:
         source.close()
 
 
+def _make_store(conn: apsw.Connection, steps: Sequence[tuple[int, Step]], *, now: int) -> None:
+    """Take an empty file through every step at once, unless another process has begun: a store
+    that is not born yet has nothing to back up in between."""
+    if _version(conn):
+        return
+    _refuse_foreign(conn)
+    for version, step in steps:
+        _run(conn, version=version, step=step, now=now)
+    _found_store(conn)
+
+
 def _advance(conn: apsw.Connection, *, version: int, step: Step, now: int) -> None:
     """Run one step, unless another process has done so since we looked."""
-    found = _version(conn)
-    if found >= version:
-        return
-    if found == 0:
-        _refuse_foreign(conn)
-    else:
+    if _version(conn) < version:
         backup(conn)
+        _run(conn, version=version, step=step, now=now)
+
+
+def _run(conn: apsw.Connection, *, version: int, step: Step, now: int) -> None:
     conn.execute(HISTORY)
-    for statement in step.STATEMENTS:
-        conn.execute(statement).fetchall()
+    done = str(getattr(step, "DONE", ""))
+    if not done or not conn.execute(done).fetchall():
+        for statement in step.STATEMENTS:
+            conn.execute(statement).fetchall()
     conn.execute(
         "INSERT OR REPLACE INTO schema_versions(version, name, applied_at) VALUES(?, ?, ?)",
         (version, step.NAME, now),
     )
-    if found == 0:
-        _found_store(conn)
     conn.pragma("user_version", version)
 
 

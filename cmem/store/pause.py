@@ -1,4 +1,8 @@
-"""The breaker: why no provider is asked for now, and until when. One row of ``meta``."""
+"""The breakers: why no provider is asked for now, and until when. A row of ``meta`` each.
+
+A provider in trouble arms one, a daily budget that is reached the other, so that neither forgets
+the other's end.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import apsw
 from cmem.store import cleaning
 
 KEY = "pause"
+BUDGET = "budget_pause"
 
 
 class Pause(NamedTuple):
@@ -22,9 +27,9 @@ class Pause(NamedTuple):
     fingerprint: str
 
 
-def get(conn: apsw.Connection) -> Pause | None:
+def get(conn: apsw.Connection, key: str = KEY) -> Pause | None:
     """Return the pause that was armed last and not cleared; its end may have passed."""
-    row = conn.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).fetchone()
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     if row is None:
         return None
     try:
@@ -39,16 +44,24 @@ def get(conn: apsw.Connection) -> Pause | None:
         return None  # written by another version: as good as none
 
 
-def arm(conn: apsw.Connection, *, reason: str, until: int, step: int, fingerprint: str) -> None:
-    """Set the pause, in place of any other."""
+def arm(
+    conn: apsw.Connection,
+    *,
+    reason: str,
+    until: int,
+    step: int,
+    fingerprint: str,
+    key: str = KEY,
+) -> None:
+    """Set the pause, in place of any other of its key."""
     kept = Pause(cleaning.error(reason), until, step, fingerprint)
     conn.execute(
         "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)",
-        (KEY, json.dumps(kept._asdict())),
+        (key, json.dumps(kept._asdict())),
     )
 
 
-def clear(conn: apsw.Connection) -> None:
+def clear(conn: apsw.Connection, key: str = KEY) -> None:
     """Take the pause away, if there is one."""
-    if conn.execute("SELECT 1 FROM meta WHERE key = ?", (KEY,)).fetchone() is not None:
-        conn.execute("DELETE FROM meta WHERE key = ?", (KEY,))
+    if conn.execute("SELECT 1 FROM meta WHERE key = ?", (key,)).fetchone() is not None:
+        conn.execute("DELETE FROM meta WHERE key = ?", (key,))

@@ -30,7 +30,7 @@ _COUNTS = {
     "observations": """SELECT project_id, count(*) FROM observations
         WHERE hidden_at IS NULL AND superseded_by IS NULL GROUP BY 1""",
     "summaries": """SELECT project_id, count(*) FROM session_summaries
-        WHERE hidden_at IS NULL GROUP BY 1""",
+        WHERE hidden_at IS NULL AND instr(metadata, '"superseded_by"') = 0 GROUP BY 1""",
 }
 _PROJECTS = """SELECT p.id, p.name, p.key, p.key_source, p.root, p.merged_into,
         (SELECT max(s.last_event_at) FROM sessions s WHERE s.project_id = p.id)

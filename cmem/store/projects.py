@@ -6,8 +6,6 @@ remote says later, and a remote only decides for a clone not seen before. Sessio
 here, so nothing is imported that costs.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
@@ -26,9 +24,11 @@ ROOT_OF = """(WITH RECURSIVE up(id, into_id, step) AS (
     SELECT id FROM up ORDER BY step DESC LIMIT 1)"""
 UNSORTED = "unsorted"
 ENVIRONMENT = "environment"
+# The key of what holds in every project: notes that a person wrote for all of them.
+GLOBAL = "global"
 
 
-def resolve(conn: apsw.Connection, identity: ProjectIdentity, *, now: int) -> int:
+def resolve(conn: "apsw.Connection", identity: "ProjectIdentity", *, now: int) -> int:
     """Return the project of an identity, made if it is new, and record its aliases.
 
     A project merged into another counts as that one. Part of the caller's transaction."""
@@ -39,13 +39,13 @@ def resolve(conn: apsw.Connection, identity: ProjectIdentity, *, now: int) -> in
     return root(conn, found)
 
 
-def find_by_identity(conn: apsw.Connection, identity: ProjectIdentity) -> int | None:
+def find_by_identity(conn: "apsw.Connection", identity: "ProjectIdentity") -> int | None:
     """Return the project ``resolve`` would return, or None where it would make one."""
     found = _find(conn, identity)
     return None if found is None else root(conn, found)
 
 
-def find_by_name(conn: apsw.Connection, text: str) -> list[tuple[int, str]]:
+def find_by_name(conn: "apsw.Connection", text: str) -> list[tuple[int, str]]:
     """Return (id, name) of the projects whose name, key or alias is the text, in any case.
 
     The merged ones are represented by the project they were merged into."""
@@ -68,13 +68,13 @@ def find_by_name(conn: apsw.Connection, text: str) -> list[tuple[int, str]]:
     return [(project_id, _name(conn, project_id)) for project_id in roots]
 
 
-def names(conn: apsw.Connection) -> list[tuple[int, str]]:
+def names(conn: "apsw.Connection") -> list[tuple[int, str]]:
     """Return (id, name) of every project that is not merged into another, oldest first."""
     rows = conn.execute("SELECT id, name FROM projects WHERE merged_into IS NULL ORDER BY id")
     return [(int(row[0]), str(row[1])) for row in rows]
 
 
-def root(conn: apsw.Connection, project_id: int) -> int:
+def root(conn: "apsw.Connection", project_id: int) -> int:
     """Return the project that this one was merged into, itself if into none."""
     seen = {project_id}
     while True:
@@ -87,19 +87,23 @@ def root(conn: apsw.Connection, project_id: int) -> int:
         seen.add(project_id)
 
 
-def family(conn: apsw.Connection, project_id: int) -> list[int]:
-    """Return the root project of the given one, then all that were merged into it."""
+def family(conn: "apsw.Connection", project_id: int) -> list[int]:
+    """Return the root project of the given one, then all that were merged into it, by age."""
     first = root(conn, project_id)
-    rows = conn.execute(
-        """WITH RECURSIVE member(id) AS (
-            SELECT ?1 UNION SELECT p.id FROM member m JOIN projects p ON p.merged_into = m.id)
-        SELECT id FROM member WHERE id <> ?1 ORDER BY id""",
-        (first,),
-    )
-    return [first, *(int(row[0]) for row in rows)]
+    found = [first]
+    for one in found:
+        rows = conn.execute("SELECT id FROM projects WHERE merged_into = ?", (one,))
+        found += {int(row[0]) for row in rows}.difference(found)
+    return [first, *sorted(found[1:])]
 
 
-def _find(conn: apsw.Connection, identity: ProjectIdentity) -> int | None:
+def everywhere(conn: "apsw.Connection") -> list[int]:
+    """Return the project of what holds in every project, [] while there is none."""
+    row = conn.execute("SELECT id FROM projects WHERE key = ?", (GLOBAL,)).fetchone()
+    return [] if row is None else family(conn, int(row[0]))
+
+
+def _find(conn: "apsw.Connection", identity: "ProjectIdentity") -> int | None:
     key, source, _name, _root, aliases = identity
     if source != UNSORTED:
         is_repository = any(kind == "git" for kind, _alias in aliases)
@@ -113,7 +117,7 @@ def _find(conn: apsw.Connection, identity: ProjectIdentity) -> int | None:
     return None if row is None else int(row[0])
 
 
-def _insert(conn: apsw.Connection, identity: ProjectIdentity, now: int) -> int:
+def _insert(conn: "apsw.Connection", identity: "ProjectIdentity", now: int) -> int:
     key, source, name, root_path, _aliases = identity
     conn.execute(
         """INSERT INTO projects(key, key_source, name, root, created_at)
@@ -124,7 +128,7 @@ def _insert(conn: apsw.Connection, identity: ProjectIdentity, now: int) -> int:
 
 
 def _record_aliases(
-    conn: apsw.Connection, project_id: int, identity: ProjectIdentity, now: int
+    conn: "apsw.Connection", project_id: int, identity: "ProjectIdentity", now: int
 ) -> None:
     """Record what is not yet another project's.
 
@@ -146,6 +150,6 @@ def _rank(alias: tuple[str, str]) -> int:
     return KINDS.index(alias[0]) if alias[0] in KINDS else len(KINDS)
 
 
-def _name(conn: apsw.Connection, project_id: int) -> str:
+def _name(conn: "apsw.Connection", project_id: int) -> str:
     row = conn.execute("SELECT name FROM projects WHERE id = ?", (project_id,)).fetchone()
     return "" if row is None else str(row[0])

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     import apsw
 
 # id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
-# evidence_tokens, read_tokens, title, subtitle
-Observation = tuple[int, int, str, int, str, int, int, str, int, int, str, str]
+# evidence_tokens, read_tokens, title, subtitle, branch
+Observation = tuple[int, int, str, int, str, int, int, str, int, int, str, str, str]
 # id, session_id, created_at, taint, request, learned, completed, next_steps
 Summary = tuple[int, int, int, str, str, str, str, str]
 
 NEWEST = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
-        evidence_tokens, read_tokens, title, subtitle
+        evidence_tokens, read_tokens, title, subtitle, branch
     FROM observations INDEXED BY observations_recent
     WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL
     ORDER BY created_at DESC, id DESC LIMIT ?"""
 SUMMARIES = """SELECT id, session_id, created_at, taint, request, learned, completed, next_steps
     FROM session_summaries INDEXED BY session_summaries_recent
-    WHERE project_id = ? AND hidden_at IS NULL
+    WHERE project_id = ? AND hidden_at IS NULL AND instr(metadata, '"superseded_by"') = 0
     ORDER BY created_at DESC LIMIT ?"""
 SESSIONS_IN = "SELECT id FROM sessions WHERE id IN ({}) AND cwd = ?"
 HOST_SESSION = "SELECT id FROM sessions WHERE id IN ({}) AND content_session_id = ?"
@@ -35,10 +35,12 @@ OLDEST_PENDING = """SELECT created_at FROM work_units INDEXED BY work_units_pend
     WHERE state = 'pending' AND kind = 'turn' ORDER BY id LIMIT 1"""
 LATEST_RUNS = """SELECT outcome, ended_at FROM observer_runs INDEXED BY observer_runs_started
     ORDER BY started_at DESC LIMIT 20"""
-BRANCHES = "SELECT id, branch FROM observations WHERE id IN ({})"
 FILES = "SELECT observation_id, path FROM observation_files WHERE observation_id IN ({})"
 DETAILS = "SELECT id, narrative FROM observations WHERE id IN ({})"
-FACTS = """SELECT o.id, f.value FROM observations o,
+# A fact that holds a piece which its evidence does not is told with that doubt in front.
+FACTS = """SELECT o.id, f.value, EXISTS (SELECT 1 FROM json_each(o.metadata, '$.unverified') u
+            WHERE json_valid(o.metadata) AND u.type = 'text' AND instr(f.value, u.value))
+    FROM observations o,
         json_each(CASE WHEN json_valid(o.facts) THEN o.facts ELSE '[]' END) f
     WHERE o.id IN ({}) AND f.type = 'text'"""
 
@@ -105,11 +107,6 @@ def summaries(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) ->
     return rows[:limit]
 
 
-def branches(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, str]:
-    """The branch each observation was made on."""
-    return dict(conn.execute(_with_marks(BRANCHES, ids), tuple(ids)))
-
-
 def files(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, set[str]]:
     """The files each observation tells of."""
     found: dict[int, set[str]] = {}
@@ -123,8 +120,8 @@ def details(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, tuple[st
     found: dict[int, tuple[str, list[str]]] = {}
     for ref, narrative in conn.execute(_with_marks(DETAILS, ids), tuple(ids)):
         found[int(ref)] = (str(narrative), [])
-    for ref, fact in conn.execute(_with_marks(FACTS, ids), tuple(ids)):
-        found[int(ref)][1].append(str(fact))
+    for ref, fact, doubtful in conn.execute(_with_marks(FACTS, ids), tuple(ids)):
+        found[int(ref)][1].append(f"(unverified) {fact}" if doubtful else str(fact))
     return found
 
 

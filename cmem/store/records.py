@@ -67,6 +67,7 @@ _SUMMARIES = (
     " r.completed, r.next_steps, r.notes, r.files_read, r.files_edited, r.read_tokens"
     " FROM session_summaries r JOIN sessions n ON n.id = r.session_id "
     + _PROJECT.format(project="r.project_id")
+    + """ AND instr(r.metadata, '"superseded_by"') = 0"""
 )
 _PROMPTS = (
     f"SELECT {_HEAD.format(type=repr('prompt'))}, r.prompt_text"

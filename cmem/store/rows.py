@@ -3,8 +3,6 @@
 A statement that is left half read keeps its read transaction, and the log cannot be cut.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,29 +12,29 @@ if TYPE_CHECKING:
 
 
 def rows(
-    conn: apsw.Connection, query: str, values: Sequence[int | float | str | bytes | None] = ()
-) -> list[tuple[Any, ...]]:
+    conn: "apsw.Connection", query: str, values: "Sequence[int | float | str | bytes | None]" = ()
+) -> "list[tuple[Any, ...]]":
     """Return every row the statement gives."""
     return conn.execute(query, values).fetchall()
 
 
 def row(
-    conn: apsw.Connection, query: str, values: Sequence[int | float | str | bytes | None] = ()
-) -> tuple[Any, ...] | None:
+    conn: "apsw.Connection", query: str, values: "Sequence[int | float | str | bytes | None]" = ()
+) -> "tuple[Any, ...] | None":
     """Return the first row the statement gives, None when it gives none."""
     found = rows(conn, query, values)
     return found[0] if found else None
 
 
 def value(
-    conn: apsw.Connection, query: str, values: Sequence[int | float | str | bytes | None] = ()
-) -> Any:
+    conn: "apsw.Connection", query: str, values: "Sequence[int | float | str | bytes | None]" = ()
+) -> "Any":
     """Return the one value of a statement that always gives a row, such as a count."""
     return rows(conn, query, values)[0][0]
 
 
 def insert(
-    conn: apsw.Connection, table: str, columns: Mapping[str, int | float | str | bytes | None]
+    conn: "apsw.Connection", table: str, columns: "Mapping[str, int | float | str | bytes | None]"
 ) -> int | None:
     """Insert one row and return its id; None when a row of the same identity is there."""
     marks = ", ".join("?" * len(columns))

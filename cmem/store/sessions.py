@@ -37,16 +37,21 @@ def find(conn: apsw.Connection, host: str, content_session_id: str) -> Session |
     return None if row is None else Session(*row)
 
 
+def uid_of(host: str, content_session_id: str) -> str:
+    """The session's name in every store; it outlives the row."""
+    name = f"session\0{host}\0{content_session_id}"
+    return hashlib.sha256(name.encode()).hexdigest()[:32]
+
+
 def insert(
     conn: apsw.Connection, origin: Origin, *, project_id: int, project_key_source: str
 ) -> Session:
     """A new session, begun by the event of ``origin``."""
-    name = f"session\0{origin.host}\0{origin.session}"
     conn.execute(
         """INSERT INTO sessions(uid, host, content_session_id, project_id, project_key_source,
             cwd, started_at, last_event_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?)""",
         (
-            hashlib.sha256(name.encode()).hexdigest()[:32],
+            uid_of(origin.host, origin.session),
             origin.host,
             origin.session,
             project_id,

@@ -35,6 +35,7 @@ _TABLES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         ("files_read", "files_edited", "metadata"),
     ),
     "N": ("sessions", ("title",), ()),
+    "W": ("work_state_entries", ("text",), ()),
     "unit": ("work_units", ("error",), ()),
     "run": ("observer_runs", ("error",), ()),
 }
@@ -53,16 +54,21 @@ class Stored(NamedTuple):
     documents: frozenset[str]
 
 
+def columns(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of a kind that hold text: plain ones, and those that hold JSON."""
+    return _TABLES[kind][1:]
+
+
 def count(conn: apsw.Connection) -> int:
     """How many rows there are to read."""
     return sum(
-        int(rows(conn, f"SELECT count(*) FROM {table}")[0][0]) for table, _, _ in _TABLES.values()
+        int(rows(conn, f"SELECT count(*) FROM {table}")[0][0]) for _, (table, _, _) in _there(conn)
     )
 
 
 def every(conn: apsw.Connection) -> Iterator[Stored]:
     """All rows of all kinds, hidden ones too, a slice at a time: no snapshot is held open."""
-    for kind, (table, plain, packed) in _TABLES.items():
+    for kind, (table, plain, packed) in _there(conn):
         session = "id" if kind == "N" else "session_id"
         columns = ", ".join(["id", session, *plain, *packed])
         last = 0
@@ -75,6 +81,14 @@ def every(conn: apsw.Connection) -> Iterator[Stored]:
                 texts = dict(zip((*plain, *packed), map(codec.unpack, values), strict=True))
                 yield Stored(kind, int(ref), int(owner), texts, frozenset(packed))
             last = int(found[-1][0])
+
+
+def _there(
+    conn: apsw.Connection,
+) -> list[tuple[str, tuple[str, tuple[str, ...], tuple[str, ...]]]]:
+    """The tables that this store has: a reader may meet one of an older schema."""
+    known = {str(name) for (name,) in rows(conn, "SELECT name FROM sqlite_schema")}
+    return [(kind, table) for kind, table in _TABLES.items() if table[0] in known]
 
 
 def rewrite(conn: apsw.Connection, stored: Stored, texts: Mapping[str, str]) -> bool:

@@ -133,9 +133,12 @@ def amend(conn: apsw.Connection, turn_id: int, end: End) -> None:
 
 
 def set_message(conn: apsw.Connection, turn_id: int, *, message: str, error: str) -> None:
-    """Keep the turn's last assistant message, and the error that ended it."""
+    """Keep the turn's last assistant message, and the error that ended it. A host that tells
+    the two apart has none of the one in the event of the other."""
     conn.execute(
-        "UPDATE turns SET assistant_message = ?, error = ? WHERE id = ?",
+        """UPDATE turns SET assistant_message = CASE WHEN ?1 = '' THEN assistant_message ELSE ?1 END,
+            error = CASE WHEN ?2 = '' THEN error ELSE ?2 END
+        WHERE id = ?3""",
         (message, error, turn_id),
     )
 

@@ -21,14 +21,16 @@ MAX_FAILURES = 5
 MAX_CRASHES = 8
 
 # Oldest first, straight from the index of pending units. A summary waits for the turns of its
-# session (``+kind`` keeps that question off the index of everything that is pending).
+# session (``+kind`` keeps that question off the index of everything that is pending). What an
+# import has made is observed without a model, and never by whoever is asked here.
 PENDING = """SELECT u.id, u.reason, u.crashes FROM work_units u
     JOIN turns t ON t.id = u.turn_id JOIN sessions s ON s.id = u.session_id
-    WHERE u.state = 'pending' AND u.kind = ?1 AND t.hidden_at IS NULL
+    WHERE u.state = 'pending' AND u.kind = ?1 AND u.reason <> 'import' AND t.hidden_at IS NULL
     AND (?2 IS NULL OR ?2 IN (s.content_session_id, s.uid, 'N' || s.id))
     AND (?1 <> 'summary' OR NOT EXISTS (
         SELECT 1 FROM work_units w JOIN turns x ON x.id = w.turn_id
-        WHERE w.session_id = u.session_id AND +w.kind = 'turn' AND +w.state = 'pending'
+        WHERE w.session_id = u.session_id AND +w.kind = 'turn'
+        AND +w.state IN ('pending', 'batched')
         AND x.hidden_at IS NULL))
     ORDER BY u.id"""
 HALF_OF = "half of "

@@ -28,7 +28,7 @@ _BY_PROJECT = {
         WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL
         AND (created_at, id) {sign} (?, ?) ORDER BY created_at {way}, id {way} LIMIT ?""",
     "S": """SELECT created_at, id FROM session_summaries INDEXED BY session_summaries_recent
-        WHERE project_id = ? AND hidden_at IS NULL
+        WHERE project_id = ? AND hidden_at IS NULL AND instr(metadata, '"superseded_by"') = 0
         AND (created_at, id) {sign} (?, ?) ORDER BY created_at {way}, id {way} LIMIT ?""",
 }
 _BY_SPAN = """SELECT r.created_at, r.id FROM sessions n INDEXED BY sessions_project
@@ -40,7 +40,11 @@ _BY_SPAN = """SELECT r.created_at, r.id FROM sessions n INDEXED BY sessions_proj
 _BY_SESSION = """SELECT r.created_at, r.id FROM {table} r WHERE r.session_id = ?
     AND r.hidden_at IS NULL {only} AND (r.created_at, r.id) {sign} (?, ?)
     ORDER BY r.created_at {way}, r.id {way} LIMIT ?"""
-_ONLY = {"O": "AND r.superseded_by IS NULL", "P": "AND r.kind = 'user'"}
+_ONLY = {
+    "O": "AND r.superseded_by IS NULL",
+    "P": "AND r.kind = 'user'",
+    "S": "AND instr(r.metadata, '\"superseded_by\"') = 0",
+}
 _TABLES = {
     "O": "observations",
     "S": "session_summaries",

@@ -16,7 +16,7 @@ from cmem.cli import boundary, spec
 from cmem.errors import BusyError, CmemError, ConfigError, UsageError
 
 SECRET = "the text of somebody"
-COMMAND = spec.GET._replace(target=f"{__name__}:raiser")
+COMMAND = spec.BY_NAME["get"]._replace(target=f"{__name__}:raiser")
 RAISED: list[BaseException] = []
 
 
@@ -124,7 +124,7 @@ def test_what_compress_cannot_mend_is_moved_away_by_hand(
     monkeypatch.setattr(
         boundary, "_function", lambda _target: lambda _values: spool.counts(str(home))
     )
-    assert boundary.guard(spec.COMPRESS, {}) == 1
+    assert boundary.guard(spec.BY_NAME["compress"], {}) == 1
     assert capsys.readouterr().err == (
         "cmem: spool.db is damaged; move it away, hooks make a new one\n"
     )

@@ -10,7 +10,7 @@ import support
 from cmem import forget as residue
 from cmem import lock, paths
 
-WHOLE = {"observations": 2, "summaries": 1, "prompts": 1, "tool_uses": 2}
+WHOLE = {"observations": 2, "summaries": 1, "prompts": 1, "tool_uses": 2, "states": 0}
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_unknown_among_known(stored: Path) -> None:
     assert failing("forget") == (
         2,
         "",
-        "cmem: say what to forget: ids such as O12, or --session ID\n",
+        "cmem: say what to forget: ids such as O12, or --session, --project, --match, --since\n",
     )
 
 
@@ -127,6 +127,10 @@ def test_a_running_compress_is_waited_for(stored: Path, monkeypatch: pytest.Monk
     values = {
         "ids": ["O1"],
         "session": [],
+        "project": None,
+        "match": None,
+        "since": None,
+        "until": None,
         "hard": False,
         "undo": False,
         "yes": True,

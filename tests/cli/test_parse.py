@@ -53,15 +53,15 @@ def by_typer(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]
 @pytest.mark.parametrize("name", GOOD)
 def test_both_parsers_understand_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     argv, given_values = GOOD[name]
-    wanted = parse.defaults(spec.SEARCH) | given_values
-    assert parse.parse(spec.SEARCH, argv) == wanted
+    wanted = parse.defaults(spec.BY_NAME["search"]) | given_values
+    assert parse.parse(spec.BY_NAME["search"], argv) == wanted
     assert by_typer(["search", *argv], monkeypatch) == wanted
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_both_parsers_refuse_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(parse.ParseError):
-        parse.parse(spec.SEARCH, BAD[name])
+        parse.parse(spec.BY_NAME["search"], BAD[name])
     assert by_typer(["search", *BAD[name]], monkeypatch) == 2
 
 
@@ -73,15 +73,15 @@ def test_defaults_are_the_same(command: spec.Command, monkeypatch: pytest.Monkey
 
 def test_missing_argument_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(parse.ParseError):
-        parse.parse(spec.GET, ["--json"])
+        parse.parse(spec.BY_NAME["get"], ["--json"])
     assert by_typer(["get", "--json"], monkeypatch) == 2
 
 
 @given(st.lists(st.text(max_size=12), max_size=6))
 def test_any_line_gives_values_or_a_parse_error(argv: list[str]) -> None:
     with contextlib.suppress(parse.ParseError):
-        values = parse.parse(spec.SEARCH, argv)
-        assert set(values) == set(parse.defaults(spec.SEARCH))
+        values = parse.parse(spec.BY_NAME["search"], argv)
+        assert set(values) == set(parse.defaults(spec.BY_NAME["search"]))
 
 
 @pytest.mark.parametrize("command", spec.COMMANDS, ids=lambda one: one.name)

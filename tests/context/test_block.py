@@ -12,7 +12,7 @@ import samples
 
 from cmem import spill, spool, tokens
 from cmem.context import block, health, inject, select
-from cmem.store import connection, projects
+from cmem.store import connection, projects, recent
 
 NOWHERE = ("", "", "", "")
 
@@ -249,13 +249,11 @@ def test_after_a_compaction_the_sessions_own_come_first(home: Path) -> None:
 
 
 def test_branch_and_shared_files_raise_a_row() -> None:
-    def row(ref: int, at: int, session: int) -> Any:
-        return (ref, at, "change", 0, "local", 1, session, "", 10, 10, "t", "")
+    def row(ref: int, at: int, session: int, branch: str) -> Any:
+        return (ref, at, "change", 0, "local", 1, session, "", 10, 10, "t", "", branch)
 
-    rows = [row(3, 3000, 2), row(2, 2000, 1), row(1, 1000, 1)]
-    ranked = select.rank(
-        rows, branch="fix", branches={1: "fix", 2: "main"}, files={1: {"a"}, 3: {"a"}}
-    )
+    rows = [row(3, 3000, 2, ""), row(2, 2000, 1, "main"), row(1, 1000, 1, "fix")]
+    ranked = select.rank(rows, branch="fix", files={1: {"a"}, 3: {"a"}})
     assert [(one[1][0], one[2]) for one in ranked] == [
         (1, "recent, branch fix, files of the last session"),
         (3, "recent"),
@@ -381,3 +379,42 @@ def test_an_ordinary_session_start_looks_only_into_the_folder(
     (home / "spill" / "bad").mkdir()
     monkeypatch.setitem(sys.modules, "cmem.spool_check", None)  # importing it would raise
     assert "subtract" in text_of(start(home, "/src/calc"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain",
+        'a "quoted" \\ path\nand a line',
+        "tab\t",
+        "\x00\x1f\x7f",
+        "修复\u3000：测试",
+        "\u2028",
+    ],
+)
+def test_text_is_quoted_as_json_quotes_it(text: str) -> None:
+    assert inject.quoted(text) == json.dumps(text, ensure_ascii=False).encode()
+
+
+def test_a_title_nobody_can_see_does_not_hide_the_others(home: Path) -> None:
+    conn = samples.calc(home)
+    conn.execute("UPDATE observations SET title = ? WHERE id = 2", ("\u200c",))
+    conn.close()
+    lines = [line for line in lines_of(start(home, "/src/calc")) if line.startswith("- O")]
+    assert lines == ["- O2 decision:  (~60 tokens)", "- O1 bugfix: Fixed subtract (~60 tokens)"]
+
+
+def test_what_is_read_is_of_one_moment_and_holds_nobody_up(home: Path) -> None:
+    samples.calc(home).close()
+    reader = connection.open_reader(str(home), index=False)
+    writer = samples.open_store(home)
+    assert reader is not None
+    connection.begin_reading(reader)
+    before = recent.details(reader, [1, 2])
+    with connection.transaction(writer):
+        writer.execute("UPDATE observations SET narrative = 'new', facts = '[]'")
+    assert recent.details(reader, [1, 2]) == before
+    assert recent.details(writer, [1]) == {1: ("new", [])}
+    reader.close()
+    writer.close()

@@ -31,6 +31,7 @@ ATTACKS = {
     "harmless": ("calc.py: `return a - b` in C++ & C#", "calc.py: `return a - b` in C++ &amp; C#"),
     "prose colons": ("file: see data: below, at 10:30", "file: see data: below, at 10:30"),
     "cjk": ("修复减法：测试\u3000通过", "修复减法：测试 通过"),
+    "joiners alone": ("\u200c\u200d", ""),
     "joiner": ("👩\u200d💻 works", "👩\u200d💻 works"),
 }
 

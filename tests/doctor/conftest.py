@@ -29,7 +29,12 @@ class Installed:
         self.work.mkdir()
         self.settings = self.user / ".claude" / "settings.json"
         self.shared = self.work / ".claude" / "settings.json"
-        self.env = dict(os.environ)
+        # What a machine sets for its network has findings of its own.
+        self.env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.upper().endswith(("_PROXY", "_CERTS", "CERT_FILE", "CERT_DIR", "_BUNDLE"))
+        }
         self.write(self.settings)
 
     def line(self, event: str) -> str:

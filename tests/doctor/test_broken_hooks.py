@@ -361,3 +361,16 @@ def test_a_newer_spool_is_left_alone(installed: Any) -> None:
     conn.close()
     assert installed.faults() == [("error", "spool"), ("warn", "capture"), ("warn", "hook log")]
     assert installed.fault("spool").fix == "upgrade cmem"
+
+
+def test_a_host_that_nobody_has_tried_is_named_as_such(installed: Any) -> None:
+    config = installed.user / "hooks.json"
+    config.write_text(json.dumps({"command": installed.line("Stop")}))
+    _record(installed.home, "cursor", config)
+    (found,) = [one for one in installed.examine() if one.name == "hooks of cursor"]
+    assert found == Finding(
+        "ok",
+        "hooks of cursor",
+        f"registered in {config}. built from Cursor's documentation, and not yet tried with "
+        "Cursor itself",
+    )

@@ -11,7 +11,7 @@ import pytest
 import seeding
 import support
 
-from cmem import hooklog, paths, spill, spool
+from cmem import breaker, budget, hooklog, paths, spill, spool
 from cmem.compress import fingerprint
 from cmem.doctor import memory, provider
 from cmem.doctor.finding import Finding
@@ -66,7 +66,9 @@ def test_a_check_that_takes_too_long_is_given_up(installed: Any) -> None:
     assert state is not None
     assert (state.damage, state.complete, state.documents) == ("", False, 300)
     first, _index = memory.judge(state, home="/h")
-    assert first == Finding("ok", "store", "schema 1, no damage in the first 5 s")
+    assert first == Finding(
+        "ok", "store", f"schema {migrations.MIGRATIONS[-1][0]}, no damage in the first 5 s"
+    )
 
 
 def test_a_newer_schema(installed: Any) -> None:
@@ -176,6 +178,20 @@ def test_a_paused_provider(installed: Any) -> None:
     conn.close()
 
 
+def test_a_daily_budget_that_is_reached(installed: Any) -> None:
+    conn = _store(installed.home)
+    key = breaker.budget_key(budget.limits(1.0, 2_000_000))
+    told = {"reason": "daily budget of $1.00 reached; more", "until": _now() + 60_000, "step": 0}
+    pause.arm(conn, **told, fingerprint=key, key=pause.BUDGET)
+    assert installed.faults() == [("warn", "budget")]
+    assert installed.fault("budget").detail == (
+        "turns wait for the next day: daily budget of $1.00 reached"
+    )
+    pause.arm(conn, **told, fingerprint="of another budget", key=pause.BUDGET)
+    assert installed.faults() == []
+    conn.close()
+
+
 # --- the mailbox ---------------------------------------------------------------------
 
 
@@ -276,7 +292,7 @@ def test_settings_that_no_run_can_use(installed: Any, text: str, told: str) -> N
 def test_a_key_that_only_this_shell_has(installed: Any) -> None:
     installed.env["CMEM_API_KEY"] = "k" * 8
     _config(installed.home, 'provider = "anthropic"\n')
-    assert installed.faults() == [("error", "provider")]
+    assert installed.faults() == [("error", "provider"), ("warn", "environment")]
     assert installed.fault("provider").fix == (
         f'write api_key = "…" into {installed.home}/config.toml'
     )
@@ -322,6 +338,8 @@ def test_troubles_of_hooks_in_the_last_day(installed: Any) -> None:
 def test_the_last_failure_of_a_background_run(installed: Any) -> None:
     log = installed.home / "compress.log"
     log.write_text(f"{_now() - 2 * DAY} compress: unknown provider: x\n")
+    assert installed.faults() == []
+    log.write_text(log.read_text() + f"{_now()} run: extract: 3 events in, 1 units done\n")
     assert installed.faults() == []
     log.write_text(log.read_text() + f"{_now()} compress: \x1b[31mKeyError\n")
     assert installed.faults() == [("warn", "background runs")]

@@ -32,6 +32,7 @@ NAMES = [
     "work",
     "provider",
     "settings file",
+    "filters",
     "hook log",
     "background runs",
 ]

@@ -101,3 +101,26 @@ def test_spool_of_a_newer_version_is_left_alone(filled: Path) -> None:
     assert b"newer" in done.stderr
     assert not (filled / "quarantine").exists()
     assert len(list((filled / "spill").glob("*.event"))) == 1
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "folder"])
+@pytest.mark.parametrize("part", ["", "-wal", "-shm"])
+def test_what_is_no_file_is_moved_out_of_the_way(
+    part: str, kind: str, filled: Path, tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim"
+    path = filled / f"spool.db{part}"
+    path.unlink(missing_ok=True)
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(victim)
+    if kind == "link":
+        victim.write_bytes(b"mine\n")
+    capture(filled, 100)
+    assert run_cmem("compress", "--json").returncode == 0
+    assert run_json("status")["spool"] == {"pending": 0, "spilled": 0, "dropped": 0}
+    assert run_json("status")["counts"]["prompts"] == (1 if part == "" else 41)
+    assert (victim.read_bytes() == b"mine\n") if kind == "link" else not victim.exists()
+    capture(filled, 101)
+    assert list((filled / "spill").glob("*.event")) == []

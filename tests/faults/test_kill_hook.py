@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
-import signal
 import subprocess
 import time
 from pathlib import Path
 
 import apsw
-import pytest
 from hookrun import argv, entries, ready
 from support import clean_env, payload_bytes
 
@@ -19,8 +16,6 @@ from cmem import spill, spool
 
 # 30 by default; a nightly run sets 2000.
 KILLS = int(os.environ.get("CMEM_KILLS", "30"))
-CALLS = ("openat", "pwrite64", "pread64", "ftruncate", "fcntl", "mmap", "close", "rename")
-POINTS = int(os.environ.get("CMEM_KILL_POINTS", "3"))
 
 
 def event(number: int) -> bytes:
@@ -78,31 +73,3 @@ def test_killed_at_random_moments(home: Path) -> None:
         )
         assert kept(home).count(f"claude-code:s:t:t{number}") == 1
     assert spool.counts(str(home))[2] == 0
-
-
-@pytest.mark.parametrize("fresh", [True, False])
-@pytest.mark.parametrize("call", CALLS)
-def test_killed_at_a_system_call(tmp_path: Path, home: Path, call: str, fresh: bool) -> None:
-    if shutil.which("strace") is None:
-        pytest.skip("strace is not installed")
-    ready(home)
-    env = clean_env(CMEM_AUTO_COMPRESS="0")
-    old = []
-    if not fresh:
-        subprocess.run(argv(home, "PostToolUse"), input=event(0), check=True, env=env)
-        old = ["claude-code:s:t:t0"]
-    targets = [f"-P{home}/spool.db{end}" for end in ("", "-wal", "-shm")]
-    for point in range(1, POINTS + 1):
-        inject = f"inject={call}:signal=SIGKILL:when={point}"
-        strace = ["strace", "-o", str(tmp_path / "trace"), *targets, "-e", inject]
-        done = subprocess.run(
-            [*strace, *argv(home, "PostToolUse")], input=event(point), check=False, env=env
-        )
-        assert done.returncode in (0, -signal.SIGKILL, 128 + signal.SIGKILL)
-        found = kept(home)
-        assert len(found) == len(set(found))
-        assert set(old) <= set(found)
-        assert_sound(home)
-        subprocess.run(argv(home, "PostToolUse"), input=event(point), check=True, env=env)
-        old.append(f"claude-code:s:t:t{point}")
-        assert sorted(kept(home)) == sorted(old)

@@ -14,6 +14,8 @@ import pytest
 from fake_anthropic import FakeAnthropic
 from support import ROOT, clean_env, payload_bytes, run_cmem, run_hook, run_json, session
 
+from cmem.observer.providers import PROVIDERS
+
 
 def capture(home: Path) -> int:
     events = session("session-fix-subtract.jsonl")
@@ -27,7 +29,8 @@ def test_unknown_provider_is_said_and_events_are_taken_in(home: Path) -> None:
     (home / "config.toml").write_text('provider = "antropic"\n', encoding="utf-8")
     done = run_cmem("compress", "--json")
     assert (done.returncode, done.stdout) == (78, b"")
-    assert done.stderr == b"cmem: unknown provider: antropic; known: extract, anthropic\n"
+    known = ", ".join(PROVIDERS)
+    assert done.stderr == f"cmem: unknown provider: antropic; known: {known}\n".encode()
     status = run_json("status")
     assert status["spool"]["pending"] == 0
     assert status["counts"]["prompts"] == 3

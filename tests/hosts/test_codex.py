@@ -74,6 +74,30 @@ def test_a_patch_and_a_command_keep_what_the_host_said() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "kind", "expected"),
+    [
+        ("SessionStart-compact.json", SessionStarted, {"source": "compact"}),
+        ("PreCompact.json", CompactStarted, {"trigger": "auto"}),
+        ("Interrupt.json", TurnEnded, {"outcome": "interrupted", "message": "", "error": ""}),
+        (
+            "PostToolUse-mcp.json",
+            ToolUsed,
+            {
+                "tool_name": "mcp__notes__add_note",
+                "tool_input": '{"text":"x"}',
+                "tool_response": '{"content":[{"type":"text","text":"noted"}]}',
+                "outcome": "ok",
+            },
+        ),
+    ],
+)
+def test_what_else_was_recorded(name: str, kind: type, expected: dict[str, object]) -> None:
+    decoded = decode_recorded(name)
+    assert type(decoded) is kind
+    assert {key: getattr(decoded, key) for key in expected} == expected
+
+
+@pytest.mark.parametrize(
     ("tool", "response", "outcome"),
     [
         ("apply_patch", "Exit code: 1\nWall time: 0 seconds\nOutput:\nno such file\n", "failed"),

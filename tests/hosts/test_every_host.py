@@ -81,17 +81,15 @@ def test_the_registered_lines_take_a_session_in_and_the_next_one_begins_with_it(
     commands = recorded.installed(host)
     assert set(commands) == set(HOSTS[host].kinds)
     events = _session(host, project)
+    (start,) = HOSTS[host].injects
+    greets = {start: {"systemMessage": "cmem is on: nothing remembered for project yet"}}
     for event, payload in events:
         done = recorded.fire(commands[event], payload)
         assert (done.returncode, done.stderr) == (0, b"")
-        told = json.loads(done.stdout) if event == "SessionStart" else done.stdout
-        assert told == (
-            {"systemMessage": "cmem is on: nothing remembered for project yet"}
-            if event == "SessionStart"
-            else b""
-        )
+        told = json.loads(done.stdout) if done.stdout else b""
+        assert told == (b"" if HOSTS[host].answer else greets.get(event, b""))
     for event, payload in events:
-        if event != "SessionStart":
+        if event != start:
             recorded.fire(commands[event], payload)
     stored = run_json("compress", "--all")
     assert (stored["ingested"], stored["pending"]) == (len(events), 0)
@@ -99,15 +97,21 @@ def test_the_registered_lines_take_a_session_in_and_the_next_one_begins_with_it(
     status = run_json("status")["counts"]
     tools = sum(HOSTS[host].kinds[event] == "tool" for event, _payload in events)
     assert (status["sessions"], status["prompts"], status["tool_uses"]) == (1, 1, tools)
-    start = {**dict(events)["SessionStart"], "session_id": "another"}
-    done = recorded.fire(commands["SessionStart"], start)
-    document = json.loads(done.stdout)
-    assert list(document) == ["hookSpecificOutput"]
-    assert document["hookSpecificOutput"]["hookEventName"] == "SessionStart"
-    block = document["hookSpecificOutput"]["additionalContext"]
+    another = {"session_id": "another", "conversation_id": "another"}
+    done = recorded.fire(commands[start], {**dict(events)[start], **another})
+    block = _injected(host, json.loads(done.stdout))
     assert block.startswith("<cmem-memory id=")
     assert block == run_cmem("context", cwd=project).stdout.decode().rstrip("\n")
     assert len(block) < 10_000
+
+
+def _injected(host: str, document: dict[str, Any]) -> str:
+    if not HOSTS[host].answer:
+        document = document.pop("hookSpecificOutput")
+        assert document.pop("hookEventName") == "SessionStart"
+    (key,) = document
+    assert key == (HOSTS[host].answer or "additionalContext")
+    return str(document[key])
 
 
 def _session(host: str, project: Path) -> list[tuple[str, dict[str, Any]]]:
@@ -129,7 +133,9 @@ def test_a_payload_that_cannot_be_read_is_counted_and_disturbs_nobody(
     from cmem import intake, spool
 
     prompt = next(event for event, kind in HOSTS[host].kinds.items() if kind == "prompt")
-    for number, raw in enumerate([b"{", b'{"session_id": "s", "prompt": 5}', b"[]"]):
+    for number, raw in enumerate(
+        [b"{", b'{"session_id": "s", "conversation_id": "s", "prompt": 5}', b"[]"]
+    ):
         taken = intake.take(host, prompt, raw, captured_at=number)
         assert taken is not None
         spool.append(
@@ -160,6 +166,8 @@ def test_what_a_secret_file_holds_never_reaches_the_spool(host: str) -> None:
         "codex": ("Bash", "command"),
         "gemini-cli": ("read_file", "file_path"),
         "opencode": ("read", "filePath"),
+        "cursor": ("Read", "file_path"),
+        "copilot-cli": ("Read", "path"),
     }[host]
     given = {key: "cat .env" if key == "command" else "/w/.env"}
     payload = {
@@ -167,7 +175,7 @@ def test_what_a_secret_file_holds_never_reaches_the_spool(host: str) -> None:
         "cwd": "/w",
         "tool_name": name,
         "tool_input": given,
-        "tool_response": {"llmContent": "COLOUR=blue horse", "output": "COLOUR=blue horse"},
+        HOSTS[host].shape[3][0]: {"llmContent": "COLOUR=blue horse", "output": "COLOUR=blue horse"},
     }
     taken = intake.take(host, tool, payload_bytes(payload), captured_at=1)
     assert taken is not None
@@ -189,9 +197,22 @@ FIELDS = st.sampled_from([
     "session_id", "cwd", "turn_id", "prompt_id", "agent_id", "agent_type", "source", "model",
     "prompt", "cmem_private", "cmem_stub", "tool_name", "tool_use_id", "tool_input",
     "tool_response", "error", "prompt_response", "last_assistant_message", "trigger", "reason",
+    "conversation_id", "generation_id", "workspace_roots", "parent_agent_id", "tool_result",
+    "tool_output", "error_message", "duration", "text", "status", "subagent_type", "summary",
 ])  # fmt: skip
 RESPONSES = st.dictionaries(
-    st.sampled_from(["error", "llmContent", "returnDisplay", "metadata", "output"]), VALUES
+    st.sampled_from(
+        [
+            "error",
+            "llmContent",
+            "returnDisplay",
+            "metadata",
+            "output",
+            "text_result_for_llm",
+            "exitCode",
+        ]
+    ),
+    VALUES,
 )
 
 
@@ -202,7 +223,7 @@ def test_any_object_is_an_event_that_can_be_stored(
     host: str, data: st.DataObject, fields: dict[str, Any], response: dict[str, Any]
 ) -> None:
     event = data.draw(st.sampled_from(sorted(HOSTS[host].kinds)))
-    told = {"session_id": "s", "tool_name": "t", "tool_response": response, **fields}
+    told = {"session_id": "s", "tool_name": "t", HOSTS[host].shape[3][0]: response, **fields}
     decoded = recorded.decode(host, event, json.dumps(told).encode())
     for value in (*decoded, *decoded.origin):
         if isinstance(value, str):

@@ -86,6 +86,46 @@ def test_a_prompt_that_is_private_but_for_the_injected_block_is_private() -> Non
     assert (event.text, event.private) == ("", True)
 
 
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ("update_topic", "update_topic"),
+        ("invoke_agent", "invoke_agent"),
+        ("complete_task", "complete_task"),
+        ("read_background_output", "read_background_output"),
+        ("tracker_create_task", "tracker_create_task"),
+        ("mcp_notes_add_note", "mcp__notes_add_note"),
+        ("read_mcp_resource", "mcp__read_mcp_resource"),
+        ("from_an_extension", "mcp__from_an_extension"),
+    ],
+)
+def test_only_a_tool_that_is_not_its_own_is_an_outside_one(name: str, stored: str) -> None:
+    assert tool(tool_name=name).tool_name == stored
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "outcome"),
+    [
+        ("read_file", "read_file", "ok"),
+        ("run_shell_command", "run_shell_command", "ok"),
+        ("run_shell_command-failed", "run_shell_command", "failed"),
+        ("write_file", "write_file", "ok"),
+        ("replace", "replace", "ok"),
+        ("update_topic", "update_topic", "ok"),
+        ("mcp", "mcp__notes_add_note", "ok"),
+        ("complete_task", "complete_task", "ok"),
+        ("invoke_agent", "invoke_agent", "ok"),
+    ],
+)
+def test_a_recorded_call_is_named_and_told_from_one_that_failed(
+    file: str, name: str, outcome: str
+) -> None:
+    event = decode_recorded(f"AfterTool-{file}.json")
+    assert isinstance(event, ToolUsed)
+    assert (event.tool_name, event.outcome) == (name, outcome)
+    assert "originalContent" not in event.tool_response
+
+
 def test_the_answer_and_the_end() -> None:
     event = decode_recorded("AfterAgent.json")
     assert isinstance(event, TurnEnded)
@@ -148,3 +188,25 @@ def test_tool_calls_without_ids_are_told_apart_by_their_time(
     ingest.ingest(str(home), conn, now=NOW)
     ids = [row[0] for row in conn.execute("SELECT tool_use_id FROM tool_uses")]
     assert len(set(ids)) == len(ids) == 2
+
+
+def test_what_a_subagent_met_outside_is_outside_in_its_answer_too(
+    home: Path, conn: apsw.Connection
+) -> None:
+    """Its calls come under the session's own name, before its answer."""
+    base = {"session_id": "s", "cwd": "/w"}
+    answer = {"tool_name": "invoke_agent", "tool_input": {}, "tool_response": {"llmContent": "x"}}
+    for at, (prompt, name) in enumerate((("read it", "read_file"), ("look it up", "web_fetch"))):
+        put(home, "BeforeAgent", {**base, "prompt": prompt}, 10 * at + 1, host=HOST)
+        met = {**base, "tool_name": name, "tool_input": {}, "timestamp": f"met {at}"}
+        put(home, "AfterTool", met, 10 * at + 2, host=HOST)
+        put(home, "AfterTool", {**base, **answer, "timestamp": at}, 10 * at + 3, host=HOST)
+        put(home, "AfterAgent", {**base, "prompt_response": "ok"}, 10 * at + 4, host=HOST)
+    ingest.ingest(str(home), conn, now=NOW)
+    rows = conn.execute("SELECT tool_name, taint FROM tool_uses ORDER BY id").fetchall()
+    assert rows == [
+        ("read_file", "local"),
+        ("invoke_agent", "local"),
+        ("web_fetch", "external"),
+        ("invoke_agent", "external"),
+    ]

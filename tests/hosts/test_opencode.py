@@ -97,6 +97,30 @@ def test_the_recorded_calls_become_the_recorded_events(tmp_path: Path) -> None:
 
 
 @with_node
+def test_a_recorded_turn_that_failed_becomes_what_happened(tmp_path: Path) -> None:
+    rows = (folder(HOST) / "plugin-events-failed.jsonl").read_text(encoding="utf-8").split("\n")
+    sent = sent_for(tmp_path, *(json.loads(row) for row in rows if row))
+    events = [decode_dict(HOST, event, **body) for event, body in sent]
+    prompt, noted, invalid, end = events[1:-1]
+    assert isinstance(prompt, PromptSubmitted)
+    assert prompt.text == 'Note that "calc" is wrong.'
+    assert isinstance(noted, ToolUsed) and isinstance(invalid, ToolUsed)
+    assert (noted.tool_name, noted.tool_response, noted.outcome) == (
+        "mcp__notes_add_note",
+        '{"content":[{"type":"text","text":"noted"}]}',
+        "ok",
+    )
+    assert (invalid.tool_name, invalid.outcome) == ("invalid", "failed")
+    assert isinstance(end, TurnEnded)
+    assert (end.outcome, end.error) == ("failure", "APIError: max_tokens is too large")
+    assert [event for event, _body in sent if event.startswith("Session")] == [
+        "SessionStart",
+        "SessionIdle",
+        "SessionEnd",
+    ]
+
+
+@with_node
 def test_the_installed_plugin_remembers_and_recalls(tmp_path: Path) -> None:
     project = tmp_path / "project"
     subprocess.run(["git", "init", "-q", str(project)], check=True)
@@ -172,6 +196,53 @@ def test_a_failed_tool_and_a_failed_turn_are_told_once(tmp_path: Path) -> None:
 
 
 @with_node
+def test_an_answer_of_an_outside_server_is_kept(tmp_path: Path) -> None:
+    given = {"tool": "notes_add_note", "sessionID": "ses_1", "callID": "c", "args": {"text": "x"}}
+    content = [{"type": "text", "text": "noted"}, {"type": "image", "data": "iVBORw0KGgo="}]
+    call = {"kind": "tool.execute.after", "input": given, "output": {"content": content}}
+    (_start, (_event, body)) = sent_for(tmp_path, call)
+    assert body["tool_response"] == {"content": [{"type": "text", "text": "noted"}]}
+
+
+@with_node
+def test_a_turn_that_the_model_failed_ends_once(tmp_path: Path) -> None:
+    """The host says that it is idle, then which message failed, then that it is idle."""
+    failed = {"name": "APIError", "data": {"message": "overloaded"}}
+    info = {"id": "m1", "role": "assistant", "sessionID": "ses_1"}
+    sent = sent_for(
+        tmp_path,
+        message("ses_1", "msg_1", "go"),
+        told("event:message.updated", info=info),
+        told("event:session.error", sessionID="ses_1", error=failed),
+        told("event:session.idle", sessionID="ses_1"),
+        told("event:message.updated", info={**info, "error": failed}),
+        told("event:session.idle", sessionID="ses_1"),
+        told("event:session.error", error=failed),
+    )
+    ends = [body["error"] for event, body in sent if event == "SessionIdle"]
+    assert ends == ["APIError: overloaded"]
+
+
+@with_node
+def test_a_turn_that_goes_on_after_it_was_idle_ends_again(tmp_path: Path) -> None:
+    first, second = (
+        {"id": name, "role": "assistant", "sessionID": "ses_1"} for name in ("m1", "m2")
+    )
+    text = {"type": "text", "id": "p", "sessionID": "ses_1", "messageID": "m2", "text": "more"}
+    sent = sent_for(
+        tmp_path,
+        message("ses_1", "msg_1", "go"),
+        told("event:message.updated", info=first),
+        told("event:session.idle", sessionID="ses_1"),
+        told("event:message.updated", info=second),
+        told("event:message.part.updated", part=text),
+        told("event:session.idle", sessionID="ses_1"),
+    )
+    ends = [body["last_assistant_message"] for event, body in sent if event == "SessionIdle"]
+    assert ends == ["", "more"]
+
+
+@with_node
 def test_a_patch_of_a_secret_file_is_known_for_one(tmp_path: Path) -> None:
     patch = "*** Begin Patch\n*** Add File: .env\n+COLOUR=horse\n*** End Patch"
     call = after("ses_1", "c")
@@ -219,6 +290,8 @@ def test_the_plugin_to_copy_by_hand_is_the_packages() -> None:
         ('"Do things"', "Do things"),
         ('say "x" and "y"', 'say "x" and "y"'),
         ('"x" and "y"', '"x" and "y"'),
+        ('"say \\"x\\" and y"', 'say "x" and y'),
+        ('"say \\"x" and y"', '"say \\"x" and y"'),
         ('"', '"'),
         ('""', ""),
         ("plain", "plain"),
@@ -244,6 +317,13 @@ def test_a_failed_tool_is_told_by_its_exit_code_or_error(response: object, outco
     event = decode_dict(HOST, "ToolExecuted", tool_name="bash", tool_response=response)
     assert isinstance(event, ToolUsed)
     assert event.outcome == outcome
+
+
+def test_a_call_of_a_tool_that_is_not_there_failed_and_is_the_hosts_own() -> None:
+    response = {"title": "Invalid Tool", "output": "unavailable", "metadata": {}}
+    event = decode_dict(HOST, "ToolExecuted", tool_name="invalid", tool_response=response)
+    assert isinstance(event, ToolUsed)
+    assert (event.tool_name, event.outcome) == ("invalid", "failed")
 
 
 def test_a_tool_of_an_outside_server_is_named_as_such() -> None:

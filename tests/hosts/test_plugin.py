@@ -114,11 +114,14 @@ def test_the_manifests_name_this_version_and_the_plugin_folder() -> None:
 def test_every_command_the_skill_teaches_exists() -> None:
     text = (PLUGIN / "skills/memory/SKILL.md").read_text(encoding="utf-8")
     lines = [shlex.split(one)[1:] for one in re.findall(r"`(cmem [^`]+)`", text)]
-    assert [words[0] for words in lines] == ["search", "timeline", "get", "raw", "search"]
+    lines += [shlex.split(one)[1:] for one in re.findall(r"^    (cmem .+)$", text, re.MULTILINE)]
+    taught = ["search", "timeline", "get", "raw", "search", "note", "note"]
+    assert [words[0] for words in lines] == taught
     for words in lines:
         parse.parse(spec.BY_NAME[words[0]], words[1:])
     options = {word for word in re.findall(r"`(--[a-z-]+)", text) if word != "--"}
-    known = {name for one in spec.SEARCH.options for name in one.names}
+    commands = (spec.BY_NAME[name] for name in ("search", "note"))
+    known = {name for command in commands for one in command.options for name in one.names}
     assert options
     assert options <= known
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support import REGISTERED, clean_env, run_cmem
+from support import REGISTERED, ROOT, clean_env, run_cmem
 
 from cmem.install import claude_code
 
@@ -169,12 +171,58 @@ def test_a_chosen_provider_goes_into_the_config_file(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (home / "config.toml").read_text() == '# mine\nprovider = "anthropic"  # so far\n'
     assert (home / "config.toml").stat().st_mode & 0o777 == 0o600
-    assert done.stdout.decode().split("\n")[2:4] == [
-        "Provider: anthropic at its own address. Every closed turn is sent there in one model "
-        "call, secrets and <private> parts taken out first; your account pays for it.",
-        f'It needs a key: write api_key = "..." into {home}/config.toml. Until then turns are '
+    assert done.stdout.decode().split("\n")[2:6] == [
+        "Provider: anthropic, the Messages API (model claude-haiku-4-5), one call per turn.",
+        "Each turn goes to api.anthropic.com, with your key; secrets and <private> parts are taken "
+        "out first.",
+        "Price: $1 in and $5 out per million tokens, about 0.9 cents a turn.",
+        f"It still needs a key: the setting api_key, in {home}/config.toml. Until then turns are "
         "kept and wait. (CMEM_API_KEY works for commands you type, not for background runs.)",
     ]
+
+
+def at_a_terminal(answer: str) -> tuple[int, str]:
+    """``cmem install`` by a person who confirms the change and then says this."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cmem", "install"],
+        env=clean_env(PYTHONPATH=str(ROOT), TERM="dumb", COLUMNS="60"),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=os.environ["HOME"],
+    )
+    os.close(theirs)
+    os.write(ours, f"y\n{answer}\n".encode())
+    said = b""
+    try:
+        while chunk := os.read(ours, 65_536):
+            said += chunk
+    except OSError:  # how Linux tells that the other end is closed
+        pass
+    os.close(ours)
+    return process.wait(30), said.decode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [("", "extract"), ("1", "extract"), ("command", "command"), ("2", "claude-cli")],
+)
+def test_a_person_is_offered_the_choice_with_prices(answer: str, name: str, tmp_path: Path) -> None:
+    code, said = at_a_terminal(answer)
+    assert code == 0
+    assert "1  extract: rules on this machine, without any model. Price: nothing;" in said
+    assert "3  anthropic: the Messages API" in said and "$1 in and $5 out per million" in said
+    text = (tmp_path / "home" / "config.toml").read_text()
+    assert text.split("\n")[0] == f'provider = "{name}"'
+    if answer:
+        assert "Who is to turn" not in at_a_terminal("")[1]  # chosen is chosen
+
+
+def test_an_answer_that_is_no_provider_changes_nothing(tmp_path: Path, settings: Path) -> None:
+    code, said = at_a_terminal("gpt")
+    assert code == 1 and "no such provider: gpt; nothing was changed" in said
+    assert not settings.exists() and not (tmp_path / "home" / "config.toml").exists()
 
 
 @pytest.mark.parametrize(

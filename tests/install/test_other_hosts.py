@@ -1,4 +1,4 @@
-"""Installing into Codex, Gemini CLI and OpenCode: once, beside everything else, and out again."""
+"""Installing into the hosts besides Claude Code: once, beside everything else, and out again."""
 
 from __future__ import annotations
 
@@ -13,16 +13,29 @@ from recorded import OTHERS, SETTINGS, installed
 from support import clean_env, run_cmem
 
 from cmem.hosts.wire import HOSTS as WIRES
-from cmem.install import codex, gemini_cli, opencode, register
-from cmem.install.host import RefusedError
+from cmem.install import codex, copilot_cli, cursor, gemini_cli, opencode, register
+from cmem.install.host import Host, RefusedError
 
 LAUNCHER = "/data/it's/hook.py"
 NOW = 1_795_988_496_981
-MODULES = {"codex": codex, "gemini-cli": gemini_cli, "opencode": opencode}
-TITLES = {"codex": "Codex", "gemini-cli": "Gemini CLI", "opencode": "OpenCode"}
+MODULES: dict[str, Host] = {
+    "codex": codex,
+    "gemini-cli": gemini_cli,
+    "opencode": opencode,
+    "cursor": cursor,
+    "copilot-cli": copilot_cli,
+}
+TITLES = {
+    "codex": "Codex",
+    "gemini-cli": "Gemini CLI",
+    "opencode": "OpenCode",
+    "cursor": "Cursor",
+    "copilot-cli": "Copilot CLI",
+}
 
 every_host = pytest.mark.parametrize("host", OTHERS)
 json_host = pytest.mark.parametrize("host", ["codex", "gemini-cli"])
+file_host = pytest.mark.parametrize("host", ["codex", "gemini-cli", "cursor", "copilot-cli"])
 
 
 def command(host: str, home: str = "/data/it'\\''s", python: str = "/usr/bin/python3") -> str:
@@ -74,7 +87,9 @@ def test_the_time_granted_is_in_the_hosts_own_unit() -> None:
         ("codex", {"CODEX_HOME": "rel"}, "user", "/repo/rel/hooks.json"),
         ("codex", {"CODEX_HOME": "/conf"}, "project", "/repo/.codex/hooks.json"),
         ("gemini-cli", {}, "user", "/me/.gemini/settings.json"),
-        ("gemini-cli", {}, "project", "/repo/.gemini/settings.json"),
+        ("gemini-cli", {"GEMINI_CLI_HOME": "/conf"}, "user", "/conf/.gemini/settings.json"),
+        ("gemini-cli", {"GEMINI_CLI_HOME": "rel"}, "user", "/repo/rel/.gemini/settings.json"),
+        ("gemini-cli", {"GEMINI_CLI_HOME": "/conf"}, "project", "/repo/.gemini/settings.json"),
         ("opencode", {}, "user", "/me/.config/opencode/plugins/cmem.js"),
         ("opencode", {"XDG_CONFIG_HOME": "/x"}, "user", "/x/opencode/plugins/cmem.js"),
         (
@@ -84,6 +99,11 @@ def test_the_time_granted_is_in_the_hosts_own_unit() -> None:
             "/o/plugins/cmem.js",
         ),
         ("opencode", {"OPENCODE_CONFIG_DIR": "/o"}, "project", "/repo/.opencode/plugins/cmem.js"),
+        ("cursor", {}, "user", "/me/.cursor/hooks.json"),
+        ("cursor", {}, "project", "/repo/.cursor/hooks.json"),
+        ("copilot-cli", {}, "user", "/me/.copilot/hooks/cmem.json"),
+        ("copilot-cli", {"COPILOT_HOME": "/c d"}, "user", "/c d/hooks/cmem.json"),
+        ("copilot-cli", {"COPILOT_HOME": "/c"}, "project", "/repo/.github/hooks/cmem.json"),
     ],
 )
 def test_the_file_is_the_one_the_host_reads(
@@ -96,7 +116,7 @@ def test_the_file_is_the_one_the_host_reads(
 # --- into the file and out again ---------------------------------------------------------
 
 
-@json_host
+@file_host
 @pytest.mark.parametrize(
     "raw",
     [
@@ -137,7 +157,7 @@ def test_hooks_of_another_host_in_the_file_are_not_ours(host: str) -> None:
     assert module.take_out(added, launcher=LAUNCHER, created=module.created_by(text)) == text
 
 
-@json_host
+@file_host
 def test_another_home_is_left_alone_but_told(host: str) -> None:
     module = MODULES[host]
     text = module.add("{}", wanted(host, command(host, "/other")), launcher="/other/hook.py")
@@ -193,8 +213,8 @@ def test_install_says_what_it_did_and_uninstall_leaves_nothing(host: str, tmp_pa
     path, count = settings_of(host), len(WIRES[host].kinds)
     done = run_cmem("install", host, "--yes")
     assert done.returncode == 0
-    notice = f"cmem: warning: {codex.NOTICE}\n" if host == "codex" else ""
-    assert done.stderr.decode() == notice
+    notice = MODULES[host].NOTICE
+    assert done.stderr.decode() == (f"cmem: warning: {notice}\n" if notice else "")
     assert done.stdout.decode() == (
         f"Registered {count} hooks for {TITLES[host]} in {path}.\n"
         f"Memories are kept in {tmp_path}/home, readable by you alone.\n"
@@ -258,7 +278,10 @@ def test_hosts_do_not_take_each_others_hooks_out(tmp_path: Path) -> None:
 def test_an_unknown_host_is_named_with_those_that_are_known() -> None:
     done = run_cmem("install", "emacs")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"emacs; known: claude-code, codex, gemini-cli, opencode" in done.stderr
+    assert (
+        b"emacs; known: claude-code, codex, gemini-cli, opencode, cursor, copilot-cli"
+        in done.stderr
+    )
 
 
 @every_host

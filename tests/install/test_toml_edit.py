@@ -39,3 +39,10 @@ def test_a_text_that_cannot_be_edited_safely_is_refused(text: str, message: str)
     with pytest.raises(ConfigError) as caught:
         set_key(text, "provider", "new")
     assert str(caught.value) == message
+
+
+def test_values_of_every_form_are_replaced_and_quoted() -> None:
+    value = 'llm -m "a b" \\x'
+    line = 'command = "llm -m \\"a b\\" \\\\x"'
+    for old in ('"a \\" b"', '["a", "b c"]', "'x'", "[]"):
+        assert set_key(f"command = {old}  # why\n", "command", value) == f"{line}  # why\n"

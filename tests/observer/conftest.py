@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 from support import session
 
-from cmem import taint
 from cmem.model import (
     Evidence,
     ObservationDraft,
@@ -23,74 +21,11 @@ from cmem.model import (
 )
 from cmem.observer import extract
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # for ``planted``
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # for ``planted`` and ``making``
 
-ROOT = "/home/dev/project"
+from making import ROOT, bash, edit, tool, unit, write
+
 PRIVATE = re.compile(r"<private>.*?</private>", re.S)
-
-
-def unit(
-    prompt: str = "",
-    message: str = "",
-    *,
-    tools: list[Evidence] | None = None,
-    outcome: str = "stop",
-    error: str = "",
-    number: int = 1,
-    start: int = 1_795_988_490_000,
-) -> TurnUnit:
-    return TurnUnit(
-        unit_id=number,
-        session_id=1,
-        project="project",
-        project_root=ROOT,
-        language="auto",
-        turn_number=number,
-        prompt_id=number,
-        prompt=prompt,
-        prompt_at=start,
-        evidence=tuple(tools or ()),
-        assistant_message=message,
-        outcome=outcome,
-        error=error,
-        closed_at=start + 60_000,
-        attempts=0,
-    )
-
-
-def tool(
-    row: int, name: str, given: Any, answer: Any = "", *, outcome: str = "ok", agent: str = ""
-) -> Evidence:
-    return Evidence(
-        id=row,
-        tool_name=name,
-        tool_input=json.dumps(given, ensure_ascii=False),
-        tool_response=json.dumps(answer, ensure_ascii=False),
-        outcome=outcome,
-        at=1_795_988_490_000 + row * 1000,
-        cwd=ROOT,
-        agent_id="a1" if agent else "",
-        agent_type=agent,
-        taint=taint.of_tool(name, given, cwd=ROOT, roots=[ROOT]),
-    )
-
-
-def bash(row: int, command: str, out: str = "", *, fails: int = 0) -> Evidence:
-    """A command's evidence as Claude Code tells of it."""
-    if fails:
-        error = {"error": f"Exit code {fails}\n{out}"}
-        return tool(row, "Bash", {"command": command}, error, outcome="failed")
-    return tool(row, "Bash", {"command": command}, {"stdout": out, "stderr": ""})
-
-
-def edit(row: int, path: str, old: str, new: str) -> Evidence:
-    given = {"file_path": f"{ROOT}/{path}", "old_string": old, "new_string": new}
-    return tool(row, "Edit", given, {"filePath": f"{ROOT}/{path}"})
-
-
-def write(row: int, path: str, content: str) -> Evidence:
-    given = {"file_path": f"{ROOT}/{path}", "content": content}
-    return tool(row, "Write", given, {"type": "create", "filePath": f"{ROOT}/{path}"})
 
 
 def _tool_of(row: int, event: str, at: int, payload: dict[str, Any]) -> Evidence:

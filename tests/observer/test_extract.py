@@ -444,3 +444,21 @@ def test_hostile_repetition_is_read_in_bounded_time(piece: str, make: Any) -> No
     unit = make.unit(f"{long}x", f"{long}x", tools=tools)
     assert extract.observe(unit).reply.observations
     assert extract.observe(unit._replace(prompt=f"<task-notification>{long}")).reply.observations
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "dotnet add src/Billing package Polly --version 8.4.1",
+        "composer require monolog/monolog",
+        "flutter pub add http",
+        "mix deps.get",
+    ],
+)
+def test_a_package_added_beside_an_edit_is_told_by_itself(command: str, make: Any) -> None:
+    tools = [make.edit(1, "a.txt", "x = 1", "x = 2"), make.bash(2, command, "done")]
+    found = extract.observe(make.unit("Set x to 2", "Set `x` to 2.", tools=tools))
+    assert [(one.type, one.title) for one in found.reply.observations] == [
+        ("change", "Set `x` to 2"),
+        ("change", f"Ran `{command}`"),
+    ]

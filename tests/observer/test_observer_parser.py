@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmem.model import ObservationDraft, Reply
-from cmem.observer import modes, parser
+from cmem.model import Mode, ObservationDraft, Reply
+from cmem.observer import modes, parser, prompt
 from cmem.observer.errors import UnusableReply
 
 MODE = modes.load("code")
@@ -198,9 +200,33 @@ def test_caps(turn: Any) -> None:
 
 
 def test_records_over_the_limit_are_left_out_and_said(turn: Any) -> None:
-    parsed = parser.parse_observation(MINIMAL * 500, turn, MODE)
-    assert len(parsed.observations) == 20
+    reply = "".join(MINIMAL.replace("one", str(number)) for number in range(500))
+    parsed = parser.parse_observation(reply, turn, MODE)
+    assert [draft.title for draft in parsed.observations] == [f"T {one}" for one in range(20)]
     assert "480 observation(s) over the limit left out" in parsed.notes
+
+
+def test_one_record_five_hundred_times_is_one_record(turn: Any) -> None:
+    parsed = parser.parse_observation(MINIMAL * 500, turn, MODE)
+    assert len(parsed.observations) == 1
+    assert "499 repeated observation(s) left out" in parsed.notes
+
+
+def test_types_of_another_mode_and_its_neutral_one(turn: Any) -> None:
+    writing = modes.load("writing")
+    reply = MINIMAL.replace("<title>", "<type>Fact check</type><title>")
+    (draft,) = parser.parse_observation(reply, turn, writing).observations
+    assert draft.type == "fact_check"
+    (draft,) = parser.parse_observation(MINIMAL, turn, writing).observations
+    assert draft.type == "note"
+
+
+@pytest.mark.parametrize("mode", [modes.load(name) for name in modes.BUILT_IN])
+def test_what_is_shown_as_example_is_no_record(mode: Mode, turn: Any) -> None:
+    system = prompt.observation_system(mode)
+    with pytest.raises(UnusableReply) as caught:
+        parser.parse_observation(system[system.index("For example.") :], turn, mode)
+    assert caught.value.reason == "nothing but an empty observation"
 
 
 def test_no_doctype_is_expanded(turn: Any) -> None:
@@ -292,6 +318,26 @@ def test_any_reply_gives_records_or_a_reason(reply: str) -> None:
         assert parsed.observations or parsed.skipped
         for draft in parsed.observations:
             assert draft.title
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "".join(MINIMAL.replace("one", str(number)) for number in range(500)),
+        "<observation><title>a " * 250_000,
+        "<observation>\n" * 400_000,
+        f"<observation>{'<title>' * 700_000}</observation>",
+        f"<observation><facts>{'<fact>x y z</fact>' * 300_000}</facts></observation>",
+        "<think></think>" * 350_000,
+        f"<observation><title>t</title><narrative>{'a/' * 2_500_000}</narrative></observation>",
+    ],
+    ids=["500", "unclosed", "opened", "titles", "facts", "thoughts", "paths"],
+)
+def test_large_replies_take_less_than_a_second(reply: str, turn: Any) -> None:
+    began = time.process_time()
+    with contextlib.suppress(UnusableReply):
+        parser.parse_observation(reply, turn, MODE)
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(

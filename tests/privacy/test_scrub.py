@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import CLAUDE_CODE
 
-from cmem import lenient
+from cmem import lenient, shrink
 from cmem.hosts.wire import HOSTS
-from cmem.privacy import gates, rules
+from cmem.privacy import gates, rules, scrub
 from cmem.privacy.scrub import scrub_payload, scrub_text
 from cmem.privacy.sources import is_command, is_path
 
@@ -475,3 +475,54 @@ def test_recorded_payloads_need_no_scrubbing_but_one() -> None:
         path.name for path in sorted(CLAUDE_CODE.glob("*.json")) if gates.hit(path.read_bytes())
     ]
     assert hits == ["UserPromptSubmit-private.json"]
+
+
+# --- large texts ---------------------------------------------------------------------
+
+ROOM = 262_144
+LARGE = 400_000
+HALF = 32_736
+PLACES = [
+    *(0, 100, HALF - 30, HALF - 10, HALF, 65_000, 65_536, 81_900, 81_920, 200_000),
+    *(LARGE - 81_930, LARGE - 81_910, LARGE - 65_536, LARGE - HALF - 30, LARGE - HALF - 10),
+    *(LARGE - HALF, LARGE - 100, LARGE - 50),
+]
+
+
+def ends(text: str) -> list[str]:
+    """Head and tail around the note of what is missing."""
+    head, _, rest = text.partition("[… ")
+    return [head, rest.partition(" characters cut by cmem …]")[2]]
+
+
+@pytest.mark.parametrize("name", ["aws-key", "jwt", "github fine", "slack-webhook"])
+@pytest.mark.parametrize("at", PLACES)
+def test_ends_of_a_large_text_are_those_of_the_whole_text_scrubbed(name: str, at: int) -> None:
+    example, secret = EXAMPLES[name]()
+    words = "a line of some output\n" * (LARGE // 22 + 1)
+    text = (words[:at] + " " + example + " " + words[at:])[:LARGE]
+    found = scrub_text(text, room=ROOM)
+    assert ends(found) == ends(shrink.cut(scrub_text(text)))
+    assert secret not in found
+    assert len(found) <= shrink.MAX_FIELD
+    assert scrub_text(found, room=ROOM) == found
+
+
+def test_a_private_span_reaches_over_the_middle_of_a_large_text() -> None:
+    text = "before <private>" + "x y " * 200_000 + "after"
+    assert scrub_text(text, room=ROOM) == "before [private]"
+    text = "x y " * 100_000 + "<private>" + "z " * 100_000
+    assert "z" not in scrub_text(text, room=ROOM)
+
+
+def test_a_text_full_of_secrets_shows_no_piece_of_one() -> None:
+    secret = "AK" + "IA" + "Q" * 16
+    found = scrub_text(f"{secret}\n" * (LARGE // 21), room=ROOM)
+    assert "Q" not in found
+    assert len(found) > ROOM // 6
+
+
+def test_no_match_is_longer_than_what_is_dropped_where_a_look_ends() -> None:
+    longest = "ey" + "J" + "a" * 4_096 + "." + "b" * 8_192 + "." + "c" * 2_048
+    assert scrub_text(longest) == "[REDACTED:jwt]"
+    assert len(longest) < scrub._LONGEST

@@ -87,8 +87,8 @@ def test_a_good_tree_has_no_breach(tmp_path: Path) -> None:
         (
             "cmem/compress.py",
             "import apsw\n",
-            "cmem/compress.py:1: owner: only driver, hook, spool, spool_check, "
-            "spool_repair, store may use apsw",
+            "cmem/compress.py:1: owner: only driver, hook, importers.claude_mem_db, "
+            "spool, spool_check, spool_repair, store may use apsw",
         ),
         (
             "cmem/compress.py",

@@ -11,9 +11,10 @@ import pytest
 import support
 
 from cmem.errors import ConfigError
-from cmem.store import connection
+from cmem.store import connection, migrations
 
 NOW = 1_764_424_800_000
+NEWEST = migrations.MIGRATIONS[-1][0]
 
 
 def test_writer_has_every_pragma(home: Path) -> None:
@@ -54,7 +55,7 @@ def test_writer_makes_a_missing_home(tmp_path: Path) -> None:
 def test_writer_initialises_a_zero_byte_file(home: Path) -> None:
     (home / "memory.db").touch(0o600)
     conn = connection.open_writer(str(home), now=NOW)
-    assert (conn.pragma("user_version"), conn.pragma("page_size")) == (1, 8192)
+    assert (conn.pragma("user_version"), conn.pragma("page_size")) == (NEWEST, 8192)
 
 
 @pytest.mark.parametrize("opener", ["writer", "reader"])
@@ -108,7 +109,7 @@ def test_reader_takes_a_path_with_signs_of_a_uri(tmp_path: Path) -> None:
     path = str(home / "memory.db")
     name = f"file:{connection._escape(path)}?immutable=1"
     conn = apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-    assert conn.pragma("user_version") == 1
+    assert conn.pragma("user_version") == NEWEST
 
 
 READ_ONLY = """

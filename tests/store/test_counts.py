@@ -7,7 +7,7 @@ import pytest
 import seeding
 
 from cmem.model import Usage
-from cmem.store import counts, memory, units
+from cmem.store import counts, ledger, memory, units
 from cmem.store.rows import rows
 
 NOW = seeding.T0 + seeding.DAY
@@ -25,7 +25,7 @@ def observe(conn: apsw.Connection, unit_id: int, *, at: int = NOW) -> None:
         summary=seeding.SUMMARY if unit_id != 1 else None,
         usage=Usage(100, 20, 3, 4, 0.25),
     )
-    memory.commit(conn, unit=unit, observed=observed, started_at=at, now=at + 7)
+    memory.commit(conn, unit=unit, observed=observed, started_at=at, now=at + 7, microusd=250_000)
 
 
 def test_empty_store_counts_nothing(conn: apsw.Connection) -> None:
@@ -89,17 +89,9 @@ def test_hidden_rows_do_not_count(conn: apsw.Connection) -> None:
 
 def test_failed_call_is_spent_but_nothing_is_observed(conn: apsw.Connection) -> None:
     unit = seeding.add_unit(conn, seeding.add_turn(conn, seeding.add_session(conn)))
-    memory.record_failure(
-        conn,
-        unit_id=unit,
-        provider="anthropic",
-        model="m",
-        error="unusable: prose",
-        usage=Usage(10, 1, 0, 0, 0.5),
-        calls=1,
-        started_at=NOW,
-        now=NOW,
-    )
+    usage = Usage(10, 1, 0, 0, 0.5)
+    failed = ledger.Result("anthropic", "m", "", "unusable", 1, usage, 500_000, "unusable: prose")
+    ledger.end(conn, unit, failed, started_at=NOW, now=NOW)
     found = counts.status_counts(conn, midnight=NOW)
     assert (found.spend_tokens, found.spend_usd, found.last_observed_at) == (11, 0.5, None)
 

@@ -9,7 +9,7 @@ import pytest
 import seeding
 
 from cmem.model import ObservationDraft, Observed, SummaryUnit, TurnUnit, Usage
-from cmem.store import memory, units
+from cmem.store import ledger, memory, units
 from cmem.store.rows import rows
 
 NOW = seeding.T0 + seeding.DAY
@@ -41,7 +41,9 @@ def one_turn(conn: apsw.Connection, *taints: str, number: int = 1) -> TurnUnit:
 def commit(
     conn: apsw.Connection, unit: TurnUnit | SummaryUnit, observed: Observed
 ) -> memory.Committed:
-    return memory.commit(conn, unit=unit, observed=observed, started_at=NOW - 50, now=NOW)
+    return memory.commit(
+        conn, unit=unit, observed=observed, started_at=NOW - 50, now=NOW, microusd=12_500
+    )
 
 
 def remember(conn: apsw.Connection, *drafts: ObservationDraft, number: int = 1) -> None:
@@ -143,10 +145,10 @@ def test_run_unit_and_session_tell_of_it(conn: apsw.Connection) -> None:
             "output_tokens": 90,
             "cache_read_tokens": 200,
             "cache_write_tokens": 11,
-            "cost_usd": 0.0125,
             "started_at": NOW - 50,
             "ended_at": NOW,
             "error": "",
+            "cost_microusd": 12_500,
         }
     ]
     assert rows(conn, "SELECT state, attempts, crashes, finished_at FROM work_units") == [
@@ -403,22 +405,24 @@ def test_what_is_stored_holds_no_secret_and_no_control(conn: apsw.Connection) ->
     assert (kind, facts) == ("bug fix", 1)
 
 
-def test_failed_call_is_on_the_books(conn: apsw.Connection) -> None:
+def test_a_call_that_came_too_late_is_still_paid_for(conn: apsw.Connection) -> None:
+    """Two runs at one unit, as where somebody took the lock's file away: one commits, the other
+    only tells what it spent."""
     unit = one_turn(conn)
-    memory.record_failure(
-        conn,
-        unit_id=unit.unit_id,
-        provider="anthropic",
-        model="m",
-        error="unusable: no block\nat all",
-        usage=PAID,
-        calls=1,
-        started_at=NOW - 9,
-        now=NOW,
-    )
-    assert rows(
-        conn,
-        """SELECT unit_id, session_id, project_id, kind, outcome, error, calls, cost_usd,
-            started_at, ended_at FROM observer_runs""",
-    ) == [(1, 1, 1, "turn", "unusable", "unusable: no block at all", 1, 0.0125, NOW - 9, NOW)]
-    assert rows(conn, "SELECT state FROM work_units") == [("pending",)]
+    expected = ledger.Expected("anthropic", "some-model", 500, 600, None)
+    runs = [ledger.start(conn, unit.unit_id, expected, now=NOW) for _ in range(2)]
+    for run_id in runs:
+        memory.commit(
+            conn,
+            unit=unit,
+            observed=seeding.observed(seeding.draft(), usage=PAID),
+            started_at=NOW,
+            now=NOW,
+            microusd=12_500,
+            run_id=run_id,
+        )
+    assert rows(conn, "SELECT outcome, input_tokens, cost_microusd FROM observer_runs") == [
+        ("done", 700, 12_500),
+        ("stale", 700, 12_500),
+    ]
+    assert rows(conn, "SELECT run_id FROM observations") == [(runs[0],)]

@@ -11,10 +11,12 @@ import seeding
 import support
 
 from cmem.errors import ConfigError
-from cmem.store import connection, functions, migrations, schema_0001, segment
+from cmem.store import connection, functions, ledger, migrations, schema_0001, schema_0002, segment
 
 NOW = 1_764_424_800_000
 COUNT = len(schema_0001.STATEMENTS)
+NEWEST = migrations.MIGRATIONS[-1][0]
+NAMES = [(version, step.NAME) for version, step in migrations.MIGRATIONS]
 
 
 def bare(home: Path) -> apsw.Connection:
@@ -37,8 +39,9 @@ def second_step(statement: str = "CREATE TABLE later(id INTEGER PRIMARY KEY)") -
 
 def test_fresh_store_is_complete(home: Path) -> None:
     conn = connection.open_writer(str(home), now=NOW)
-    assert conn.pragma("user_version") == 1
-    assert conn.execute("SELECT * FROM schema_versions").fetchall() == [(1, schema_0001.NAME, NOW)]
+    assert conn.pragma("user_version") == NEWEST
+    history = conn.execute("SELECT * FROM schema_versions").fetchall()
+    assert history == [(*one, NOW) for one in NAMES]
     meta = dict(conn.execute("SELECT key, value FROM meta"))
     assert meta["segmenter_version"] == segment.SEGMENTER_VERSION
     assert isinstance(meta["hmac_key"], bytes)
@@ -54,7 +57,7 @@ def test_opening_again_changes_nothing(home: Path) -> None:
     first.close()
     again = connection.open_writer(str(home), now=NOW + 1)
     assert again.execute("SELECT value FROM meta WHERE key = 'hmac_key'").fetchall() == key
-    assert again.execute("SELECT applied_at FROM schema_versions").fetchall() == [(NOW,)]
+    assert again.execute("SELECT applied_at FROM schema_versions").fetchall() == [(NOW,)] * NEWEST
     assert shape(again) == before
 
 
@@ -70,7 +73,7 @@ def test_failing_statement_leaves_nothing_and_a_rerun_completes(home: Path, fail
     with pytest.raises(apsw.SQLError, match="no_such_table"):
         migrations.migrate(conn, NOW, ((1, broken),))
     assert (conn.pragma("user_version"), shape(conn)) == (0, [])
-    assert migrations.migrate(conn, NOW) == 1
+    assert migrations.migrate(conn, NOW) == NEWEST
     whole = shape(conn)
     conn.close()
     (home / "memory.db").unlink()
@@ -82,6 +85,8 @@ def test_statements_can_run_twice(home: Path) -> None:
     before = shape(conn)
     for statement in schema_0001.STATEMENTS:
         conn.execute(statement).fetchall()
+    conn.pragma("user_version", 1)
+    assert migrations.migrate(conn, NOW) == NEWEST
     assert shape(conn) == before
 
 
@@ -111,7 +116,7 @@ def test_four_processes_at_once_make_one_store(home: Path) -> None:
         process.stdin.write("x")
         process.stdin.flush()
     told = [(*process.communicate(timeout=60), process.returncode) for process in processes]
-    assert told == [("[(1, 1)]\n", "", 0)] * 4
+    assert told == [(f"[({NEWEST}, {NEWEST})]\n", "", 0)] * 4
     conn = connection.open_writer(str(home), now=NOW)
     assert conn.pragma("integrity_check") == "ok"
     assert conn.pragma("page_size") == 8192
@@ -120,13 +125,14 @@ def test_four_processes_at_once_make_one_store(home: Path) -> None:
 def test_newer_file_is_refused_by_a_writer_and_read_by_a_reader(home: Path) -> None:
     conn = connection.open_writer(str(home), now=NOW)
     conn.execute("INSERT INTO seen_events VALUES('e', 1)")
-    conn.pragma("user_version", 7)
+    conn.pragma("user_version", NEWEST + 6)
     conn.close()
     before = (home / "memory.db").read_bytes()
     with pytest.raises(ConfigError) as caught:
         connection.open_writer(str(home), now=NOW)
     assert str(caught.value) == (
-        f"{home}/memory.db was made by a newer cmem: schema 7, this one knows 1; upgrade cmem"
+        f"{home}/memory.db was made by a newer cmem: schema {NEWEST + 6}, "
+        f"this one knows {NEWEST}; upgrade cmem"
     )
     assert (home / "memory.db").read_bytes() == before
     reader = connection.open_reader(str(home))
@@ -145,17 +151,17 @@ def test_somebody_elses_database_is_refused(home: Path) -> None:
 def test_next_step_is_backed_up_first(home: Path) -> None:
     conn = seeding.open_store(home)
     seeding.add_turn(conn, seeding.add_session(conn))
-    steps = (*migrations.MIGRATIONS, (2, second_step()))
-    assert migrations.migrate(conn, NOW + 5, steps) == 2
+    steps = (*migrations.MIGRATIONS, (NEWEST + 1, second_step()))
+    assert migrations.migrate(conn, NOW + 5, steps) == NEWEST + 1
     assert conn.execute("SELECT version, name FROM schema_versions").fetchall() == [
-        (1, schema_0001.NAME),
-        (2, "later"),
+        *NAMES,
+        (NEWEST + 1, "later"),
     ]
-    assert [path.name for path in (home / "backups").iterdir()] == ["memory-schema1.db"]
-    copy = home / "backups" / "memory-schema1.db"
+    assert [path.name for path in (home / "backups").iterdir()] == [f"memory-schema{NEWEST}.db"]
+    copy = home / "backups" / f"memory-schema{NEWEST}.db"
     assert copy.stat().st_mode & 0o777 == 0o600
     kept = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
-    assert kept.pragma("user_version") == 1
+    assert kept.pragma("user_version") == NEWEST
     assert kept.execute("SELECT prompt_text FROM user_prompts").fetchall() == [
         ("fix the subtract function",)
     ]
@@ -166,11 +172,30 @@ def test_failing_next_step_keeps_the_store_as_it_was(home: Path) -> None:
     conn = seeding.open_store(home)
     before = shape(conn)
     (home / "backups").mkdir()
-    (home / "backups" / "memory-schema1.db.tmp").write_text("a killed run's")
-    (home / "backups" / "memory-schema1.db.tmp-journal").write_text("a killed run's")
-    steps = (*migrations.MIGRATIONS, (2, second_step("CREATE TABLE later(id) nonsense")))
+    (home / "backups" / f"memory-schema{NEWEST}.db.tmp").write_text("a killed run's")
+    (home / "backups" / f"memory-schema{NEWEST}.db.tmp-journal").write_text("a killed run's")
+    steps = (*migrations.MIGRATIONS, (NEWEST + 1, second_step("CREATE TABLE later(id) nonsense")))
     for _ in range(2):
         with pytest.raises(apsw.SQLError):
             migrations.migrate(conn, NOW, steps)
-        assert (conn.pragma("user_version"), shape(conn)) == (1, before)
-        assert [path.name for path in (home / "backups").iterdir()] == ["memory-schema1.db"]
+        assert (conn.pragma("user_version"), shape(conn)) == (NEWEST, before)
+        assert [path.name for path in (home / "backups").iterdir()] == [f"memory-schema{NEWEST}.db"]
+
+
+def test_the_ledger_of_the_first_schema_becomes_whole_micro_dollars(home: Path) -> None:
+    conn = bare(home)
+    migrations.migrate(conn, NOW, migrations.MIGRATIONS[:1])
+    unit = seeding.add_unit(conn, seeding.add_turn(conn, seeding.add_session(conn)))
+    old = """INSERT INTO observer_runs(unit_id, session_id, project_id, kind, provider, model,
+            prompt_version, outcome, calls, input_tokens, output_tokens, cache_read_tokens,
+            cache_write_tokens, cost_usd, started_at, ended_at)
+        VALUES(?, 1, 1, 'turn', 'p', 'm', '', 'done', ?, ?, 0, 0, 0, ?, ?, ?)"""
+    for calls, size, usd in ((1, 700, 0.1234567), (1, 700, 0.0), (0, 0, 0.0)):
+        conn.execute(old, (unit, calls, size, usd, NOW, NOW))
+    looked = ledger.spent(conn, since=NOW)
+    assert looked == ledger.Spent(calls=2, tokens=1400, microusd=123_457, unpriced=1)
+    assert migrations.migrate(conn, NOW + 5) == NEWEST
+    prices = conn.execute("SELECT cost_microusd FROM observer_runs ORDER BY id").fetchall()
+    assert prices == [(123_457,), (None,), (0,)]
+    assert ledger.spent(conn, since=NOW) == looked
+    assert schema_0002.NAME in dict(NAMES).values()

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import pytest
 import samples
 
-from cmem.store import recent, window
+from cmem.store import connection, recent, schema_0001, window
 
 STATEMENTS = {
     "newest": recent.NEWEST,
     "summaries": recent.SUMMARIES,
     "pending": recent.OLDEST_PENDING,
     "runs": recent.LATEST_RUNS,
-    "branches": recent.BRANCHES.format("?,?"),
     "files": recent.FILES.format("?,?"),
     "details": recent.DETAILS.format("?,?"),
     "before": window._BY_PROJECT["O"].format(sign="<", way="DESC"),
@@ -32,6 +32,41 @@ def test_no_scan_and_no_sort(home: Path, name: str) -> None:
     for step in plan:
         assert "TEMP B-TREE" not in step or name == "session"
         assert step.startswith("SEARCH") or walked in step or name == "session" or "LIST" in step
+    conn.close()
+
+
+def test_newest_reads_no_row_of_the_table(home: Path) -> None:
+    conn = samples.open_store(home)
+    ref = samples.project(conn, "calc", "/src/calc")
+    session = samples.session(conn, ref, "a")
+    turn = samples.turn(conn, session, 1)
+    for number in range(50):
+        samples.observation(
+            conn, ref, session, turn, title=f"t{number}", narrative="a page of it " * 600
+        )
+    conn.close()
+    reader = connection.open_reader(str(home), index=False)
+    assert reader is not None
+    before = misses(reader)
+    assert len(recent.observations(reader, [ref], 50)) == 50
+    assert misses(reader) - before < 10
+    reader.close()
+
+
+def misses(conn: apsw.Connection) -> int:
+    """Pages read from the file so far."""
+    return conn.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)[0]
+
+
+def test_newest_is_read_from_a_store_that_no_writer_has_opened_since(home: Path) -> None:
+    conn = samples.calc(home)
+    conn.execute("UPDATE observations SET branch = 'fix' WHERE id = 1")
+    now = recent.observations(conn, [1], 9)
+    conn.execute("DROP INDEX observations_recent")
+    for statement in schema_0001.STATEMENTS:
+        conn.execute(statement).fetchall()
+    assert recent.observations(conn, [1], 9) == now
+    assert [(row[0], row[12]) for row in now] == [(2, ""), (1, "fix")]
     conn.close()
 
 

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from cmem.errors import ConfigError
 from cmem.model import Observed, SummaryUnit, TurnUnit
-from cmem.observer.providers import anthropic, extract
+from cmem.observer.providers import anthropic, claude_cli, command, extract
+from cmem.observer.providers.asked import Model
 from cmem.observer.providers.settings import ProviderSettings
 
 
@@ -19,9 +20,14 @@ class Provider(Protocol):
     def summarise(self, unit: SummaryUnit) -> Observed: ...
 
 
+MODELS: dict[str, Callable[[ProviderSettings], Model]] = {
+    "anthropic": anthropic.provider,
+    "claude-cli": claude_cli.provider,
+    "command": command.provider,
+}
 PROVIDERS: dict[str, Callable[[ProviderSettings], Provider]] = {
     "extract": extract.provider,
-    "anthropic": anthropic.provider,
+    **MODELS,
 }
 
 

@@ -25,6 +25,12 @@ class Settings(NamedTuple):
     model: str = ""
     base_url: str = ""
     api_key: str = "dummy"
+    headers: str = ""
+    proxy: str = ""
+    ca_file: str = ""
+    claude_path: str = ""
+    claude_config_dir: str = ""
+    command: str = ""
     timeout_s: float = 5
     language: str = "auto"
 
@@ -192,11 +198,11 @@ def test_summary(turn: Any, make: Any) -> None:
 def test_missing_key_asks_nobody_and_imports_nothing() -> None:
     code = """
 import sys
-from types import SimpleNamespace
+from cmem import settings
 from cmem.model import TurnUnit
 from cmem.observer import providers
 from cmem.observer.errors import MissingCredential
-who = SimpleNamespace(provider="anthropic", model="", base_url="", api_key="", timeout_s=5)
+who = settings.load("/nowhere", env={}, flags={"provider": "anthropic"}, trusted_env=False)
 unit = TurnUnit(1, 1, "p", "", "auto", 1, 1, "hi", 0, (), "", "stop", "", 0, 0)
 try:
     providers.get(who).observe(unit)
@@ -211,7 +217,9 @@ except MissingCredential as error:
 
 
 def test_unknown_provider_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="unknown provider: gpt; known: extract, anthropic"):
+    with pytest.raises(
+        ConfigError, match="unknown provider: gpt; known: extract, anthropic, claude-cli, command"
+    ):
         providers.get(Settings(provider="gpt"))
 
 

@@ -1,0 +1,50 @@
+"""When to leave a provider alone, and for how long: after its failures, and at the end of a
+day's budget. Decisions from values to values; the two rows they are kept in are ``store.pause``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cmem.budget import Limits
+    from cmem.store.pause import Pause
+
+FIRST_PAUSE_MS = 10_000
+LONGEST_PAUSE_MS = 3_600_000
+LONGEST_DAY_MS = 25 * 3_600_000
+
+
+def next_step(current: Pause | None, fingerprint: str) -> int:
+    """The step of the next pause: one more than the last one of the same settings, else 0."""
+    if current is None or current.fingerprint != fingerprint:
+        return 0
+    return current.step + 1
+
+
+def pause_ms(step: int, retry_after_s: float | None) -> int:
+    """How long to leave a provider alone: 10 s doubled each time, one hour at most; what the
+    provider itself asks for wins, within the same hour."""
+    if retry_after_s is not None and retry_after_s > 0:
+        return min(int(retry_after_s * 1000), LONGEST_PAUSE_MS)
+    return min(FIRST_PAUSE_MS << min(step, 20), LONGEST_PAUSE_MS)
+
+
+def holds(current: Pause | None, *, fingerprint: str, now: int) -> bool:
+    """Does a pause still hold? Not for other settings than it was armed under, not past its
+    time, and not more than an hour ahead of now (then the clock has jumped)."""
+    if current is None or current.fingerprint != fingerprint:
+        return False
+    return now < current.until <= now + LONGEST_PAUSE_MS
+
+
+def budget_key(limits: Limits) -> str:
+    """What a budget's pause is bound to: another budget is a new start."""
+    return f"{limits.microusd} {limits.tokens}"
+
+
+def budget_holds(current: Pause | None, *, limits: Limits, now: int) -> bool:
+    """Is the day's budget still used up, as far as the last run found?"""
+    if current is None or current.fingerprint != budget_key(limits):
+        return False
+    return now < current.until <= now + LONGEST_DAY_MS

@@ -1,0 +1,96 @@
+"""Daily budgets: what calls of a model may take on one local day.
+
+Asked before each call with an estimate of it, so that a day ends below its budget, or above it
+by what one call took more than was expected. The first call of a day is always made, however
+small the budget is: else a turn larger than a whole day's budget would wait for ever. Nothing
+is dropped; what is not observed today waits.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from cmem.errors import UsageError
+from cmem.store.ledger import Expected, Spent
+
+LIFT = "`cmem compress --budget none` goes on now"
+UNITS = {"k": 1_000, "m": 1_000_000}
+
+
+class Limits(NamedTuple):
+    """What a day may take, in micro-dollars and in tokens; 0 is no limit."""
+
+    microusd: int
+    tokens: int
+
+
+NO_LIMITS = Limits(0, 0)
+
+
+def limits(daily_usd: float, daily_tokens: int) -> Limits:
+    """The budget the settings name. One of less than a micro-dollar is one of a micro-dollar."""
+    microusd = round(daily_usd * 1_000_000)
+    return Limits(max(microusd, 1) if daily_usd else 0, daily_tokens)
+
+
+def day(now: int) -> tuple[int, int]:
+    """The local day of ``now``: when it began and when the next one does, in ms. The clock on
+    the wall counts, so that a day can have 23 or 25 hours."""
+    local = time.localtime(now / 1000)
+    return _midnight(local, 0), _midnight(local, 1)
+
+
+def refusal(allowed: Limits, spent: Spent, expected: Expected) -> str:
+    """Why the call may not be made today; "" when it may."""
+    if not spent.tokens:
+        return ""
+    # Tokens of a model without a price cost an unknown sum, which no budget of money can hold.
+    if allowed.microusd and spent.microusd + (expected.microusd or 0) > allowed.microusd:
+        told = f"{dollars(allowed.microusd)} reached ({dollars(spent.microusd)} spent today)"
+        return f"daily budget of {told}"
+    if allowed.tokens and spent.tokens + expected.input_tokens + expected.output_tokens > (
+        allowed.tokens
+    ):
+        return f"daily budget of {allowed.tokens:,} tokens reached ({spent.tokens:,} used today)"
+    return ""
+
+
+def most_calls(count: int) -> str:
+    """Why a run ends that was allowed so many calls."""
+    return f"at most {count} {'call' if count == 1 else 'calls'} in one run"
+
+
+def parse(text: str) -> Limits:
+    """What ``--budget`` says: ``2.50`` dollars, ``500k`` or ``3M`` tokens, or ``none``.
+
+    Raises UsageError for anything else."""
+    said = text.strip().lower()
+    if said in ("none", "0"):
+        return NO_LIMITS
+    number = said.removeprefix("$").removesuffix("tokens").strip()
+    unit = number[-1:] if number[-1:] in UNITS else ""
+    value = _number(number.removesuffix(unit))
+    is_money = not unit and not said.endswith("tokens")
+    if value is None or not value or (said.startswith("$") and not is_money):
+        raise UsageError(
+            f"cannot read --budget {text!r}: give dollars (2.50), tokens (500k, 3M) or none"
+        )
+    if is_money:
+        return limits(value, 0)
+    return Limits(0, max(round(value * UNITS.get(unit, 1)), 1))
+
+
+def dollars(microusd: int) -> str:
+    """Money for people: cents, and more places where it is less than ten of them."""
+    return f"${microusd / 1_000_000:.{2 if microusd >= 100_000 or not microusd else 4}f}"
+
+
+def _number(text: str) -> float | None:
+    whole, _, rest = text.partition(".")
+    return float(text) if text.isascii() and (whole + rest).isdigit() and len(text) < 16 else None
+
+
+def _midnight(local: time.struct_time, days: int) -> int:
+    moment = (local.tm_year, local.tm_mon, local.tm_mday + days, 0, 0, 0, 0, 0, -1)
+    return int(time.mktime(moment)) * 1000

@@ -1,0 +1,164 @@
+"""``cmem edit``: other words for an observation, by options or in an editor."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from cmem import settings
+from cmem.cli import observations, output, place
+from cmem.cli.writing import beside, writer
+from cmem.errors import CmemError, UsageError
+from cmem.store import copies, edits, erase
+from cmem.store.rows import rows, value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import apsw
+
+    from cmem.store.edits import Words
+
+ONE = {"title": "title", "subtitle": "subtitle", "type": "type", "text": "narrative"}
+MANY = {"fact": "facts", "concept": "concepts", "file": "files"}
+EDITORS = ("sensible-editor", "nano", "vi")
+HEAD = ("title", "subtitle", "type", "concept", "file", "fact")
+
+
+def run(values: Mapping[str, Any]) -> int:
+    """Change the observation's words; what they were is in no file afterwards."""
+    with beside() as conn:
+        ref = observations.one(conn, values["id"])
+        old = edits.words(conn, ref)
+    assert old is not None
+    new = edits.cleaned(_given(old, values) if _any(values) else _edited(old))
+    if values["dry_run"] or new == old:
+        return _print(ref, values, old=old, new=new)
+    with writer(take_in=False) as conn:
+        edits.check(conn, ref, old=old, new=new)
+        # The copies first: whoever is interrupted then finds the old words and edits again.
+        _edit_copies(conn, ref, new)
+        edits.edit(conn, ref, old=old, new=new, now=place.now_ms())
+        erase.finish(conn)
+    return _print(ref, values, old=old, new=new)
+
+
+def _any(values: Mapping[str, Any]) -> bool:
+    return any(values[name] is not None for name in ONE) or any(values[name] for name in MANY)
+
+
+def _given(old: Words, values: Mapping[str, Any]) -> Words:
+    """The words with what the options say in the place of what was there."""
+    changes: dict[str, Any] = {
+        field: values[name] for name, field in ONE.items() if values[name] is not None
+    }
+    if changes.get("narrative") == "-":
+        changes["narrative"] = sys.stdin.buffer.read().decode("utf-8", "replace")
+    changes |= {field: tuple(values[name]) for name, field in MANY.items() if values[name]}
+    if values["file"]:
+        folder = place.directory()
+        changes["files"] = tuple(
+            os.path.normpath(os.path.join(folder, path)) for path in values["file"]
+        )
+    return old._replace(**changes)
+
+
+def _edit_copies(conn: apsw.Connection, ref: int, new: Words) -> None:
+    """The old words go from the backups too."""
+    uid = str(value(conn, "SELECT uid FROM observations WHERE id = ?", (ref,)))
+
+    def change(copy: apsw.Connection) -> None:
+        for (there,) in rows(copy, "SELECT id FROM observations WHERE uid = ?", (uid,)):
+            old = edits.words(copy, there)
+            if old is not None:
+                edits.edit(copy, there, old=old, new=new, now=place.now_ms())
+        erase.finish(copy)
+
+    copies.apply(place.home(), change)
+
+
+# --- the editor ----------------------------------------------------------------------------
+
+
+def _edited(old: Words) -> Words:
+    """What a person makes of the words in an editor. The file lies in the data home, where
+    nobody else can read it, and is gone with its folder afterwards."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("say what to change, for example --title TEXT; see `cmem edit --help`")
+    folder = tempfile.mkdtemp(prefix="edit-", dir=place.home())
+    try:
+        path = os.path.join(folder, "memory.txt")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            file.write(render(old))
+        done = subprocess.run([*_editor(), path], check=False)
+        if done.returncode:
+            raise CmemError("the editor ended with an error; nothing was changed")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return parse(file.read(), old)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _editor() -> list[str]:
+    env = settings.environment()
+    words = shlex.split(env.get("VISUAL") or env.get("EDITOR") or "")
+    for argv in [words] if words else [[name] for name in EDITORS]:
+        folders = [one for one in env.get("PATH", "").split(os.pathsep) if os.path.isabs(one)]
+        found = shutil.which(argv[0], path=os.pathsep.join(folders))
+        if found and os.path.isabs(found):
+            return [found, *argv[1:]]
+    raise CmemError("no editor found; set EDITOR, or say what to change with --title and --text")
+
+
+def render(words: Words) -> str:
+    """The words as a text to edit: a line for each short one, then the narrative."""
+    lines = [f"title: {words.title}", f"subtitle: {words.subtitle}", f"type: {words.type}"]
+    lines += [f"concept: {one}" for one in words.concepts]
+    lines += [f"file: {one}" for one in words.files]
+    lines += [f"fact: {one}" for one in words.facts]
+    return "\n".join([*lines, "", words.narrative, ""])
+
+
+def parse(text: str, old: Words) -> Words:
+    """The words that the text holds. A first line that is none of ours begins the narrative,
+    so that nothing that was written is lost."""
+    found: dict[str, list[str]] = {name: [] for name in HEAD}
+    lines = text.replace("\r\n", "\n").split("\n")
+    while lines:
+        name, colon, rest = lines[0].partition(":")
+        if not colon or name.strip().lower() not in HEAD:
+            break
+        found[name.strip().lower()].append(rest.strip())
+        lines.pop(0)
+    single = {name: " ".join(found[name]) for name in ("title", "subtitle", "type")}
+    return old._replace(
+        **single,
+        concepts=tuple(filter(None, found["concept"])),
+        files=tuple(filter(None, found["file"])),
+        facts=tuple(filter(None, found["fact"])),
+        narrative="\n".join(lines).strip(),
+    )
+
+
+# --- what is told --------------------------------------------------------------------------
+
+
+def _print(ref: int, values: Mapping[str, Any], *, old: Words, new: Words) -> int:
+    changed = [name for name in old._fields if getattr(old, name) != getattr(new, name)]
+    if values["json"]:
+        done = bool(changed) and not values["dry_run"]
+        output.write_json({"id": f"O{ref}", "changed": changed, "done": done} | new._asdict())
+        return 0
+    if not changed:
+        text = f"O{ref} says that already; nothing was changed."
+    elif values["dry_run"]:
+        text = f"Would change of O{ref}: {', '.join(changed)}."
+    else:
+        text = f"Changed of O{ref}: {', '.join(changed)}. What it said before is gone."
+    output.write_lines([output.plain(text)])
+    return 0

@@ -1,0 +1,176 @@
+"""``cmem import claude-code|codex|gemini-cli``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from cmem import compress, settings
+from cmem.cli import boundary, output, place
+from cmem.errors import CmemError
+from cmem.importers import run as core
+from cmem.importers.past import Count, Limits
+from cmem.privacy.sanitise import clean
+from cmem.search import when
+
+if TYPE_CHECKING:
+    from cmem.importers.told import Problem
+
+MEGA = 1_000_000
+REDRAW_S = 0.2
+
+
+def run_claude_code(values: Mapping[str, Any]) -> int:
+    """Bring in what Claude Code has written down."""
+    return run("claude-code", values)
+
+
+def run_codex(values: Mapping[str, Any]) -> int:
+    """Bring in what Codex CLI has written down."""
+    return run("codex", values)
+
+
+def run_gemini_cli(values: Mapping[str, Any]) -> int:
+    """Bring in what Gemini CLI has written down."""
+    return run("gemini-cli", values)
+
+
+def run(host: str, values: Mapping[str, Any]) -> int:
+    """Bring in what a host has written down, and say what came of it."""
+    compress.end_on_signals()
+    home = place.home()
+    env = settings.environment()
+    if settings.inside_observer(env):
+        raise CmemError("this runs inside cmem's own observer (CMEM_OBSERVER): nothing was done")
+    importer = core.IMPORTERS[host]
+    root = _root(values["path"], importer.folder(env, os.path.expanduser("~")))
+    limits = _limits(values)
+    found = core.find(importer, root)
+    if not found.groups and not os.path.isdir(root):
+        raise CmemError(f"no transcript of {importer.TITLE}: {clean(root, one_line=True)}")
+    if values["dry_run"]:
+        report = core.look(importer, found, limits=limits, now=place.now_ms())
+    else:
+        chosen = settings.load(
+            home, env=env, flags={}, trusted_env=settings.trusts_environment(env)
+        )
+        with _progress(quiet=bool(values["json"])) as progress:
+            report = core.run(
+                home,
+                importer,
+                found,
+                settings=chosen,
+                limits=limits,
+                clock=place.now_ms,
+                progress=progress,
+            )
+    for problem in report.problems:
+        boundary.complain(_problem(problem))
+    if values["json"]:
+        problems = [problem._asdict() for problem in report.problems]
+        output.write_json(report._asdict() | {"problems": problems})
+    else:
+        output.write_lines(output.plain(line) for line in told(report))
+    return 0
+
+
+def _root(given: str, usual: str) -> str:
+    root = os.path.abspath(os.path.expanduser(given)) if given else usual
+    if not os.path.exists(root):
+        hint = "" if given else "; name the folder it is in, if it is elsewhere"
+        raise CmemError(f"no transcripts: {clean(root, one_line=True)} does not exist{hint}")
+    return root
+
+
+def _limits(values: Mapping[str, Any]) -> Limits:
+    since = 0 if values["since"] is None else when.parse_since(values["since"], place.now_ms())
+    project = values["project"] or ""
+    folder = os.path.expanduser(project)
+    if os.sep in folder or folder in (".", ".."):
+        project = os.path.abspath(folder)
+    return Limits(since, project)
+
+
+def _problem(problem: Problem) -> str:
+    where = clean(problem.path, one_line=True)
+    line = f": line {problem.line}" if problem.line else ""
+    return f"{where}{line}: {clean(problem.detail, one_line=True)}"
+
+
+@contextlib.contextmanager
+def _progress(*, quiet: bool) -> Iterator[core.Progress | None]:
+    """A bar for a person at a terminal, nothing anywhere else."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from cmem.cli import terminal
+
+    began = time.monotonic()
+    with terminal.work("importing, MB") as advance:
+        shown = began
+
+        def tell(done: int, total: int, count: Count) -> None:
+            nonlocal shown
+            if time.monotonic() < shown + REDRAW_S and done < total:
+                return
+            shown = time.monotonic()
+            note = pace(done, total, time.monotonic() - began)
+            words = f"{count.prompts:,} prompts  {note}"
+            advance(done // MEGA, max(total // MEGA, 1), words)
+
+        yield tell
+
+
+def pace(done: int, total: int, seconds: float) -> str:
+    """How fast it goes, and how long it will take."""
+    if done <= 0 or seconds < 1:
+        return ""
+    rate = done / seconds
+    return f"{rate / MEGA:.1f} MB/s  {span((total - done) / rate)} left"
+
+
+def span(seconds: float) -> str:
+    """A time in words, rounded up to what a person waits for."""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5_400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3_600:.1f} h"
+
+
+def told(report: core.Report) -> Iterator[str]:
+    """The report as lines for a person."""
+    what = (
+        f"{_n(report.sessions, 'session')}, {_n(report.prompts, 'prompt')} and "
+        f"{_n(report.tool_uses, 'tool use')}"
+    )
+    where = f"{_n(report.files, 'file')} ({report.bytes / MEGA:.1f} MB)"
+    folder = clean(report.folder, one_line=True)
+    if report.dry_run:
+        took = span(report.bytes / core.BYTES_PER_S)
+        yield f"{what} in {where} of {folder}; an import takes about {took}. Nothing was written."
+        return
+    yield (
+        f"Imported {what} from {where} of {folder}; extract made "
+        f"{_n(report.observations, 'observation')} and "
+        f"{_n(report.summaries, 'summary', 'summaries')}."
+    )
+    if report.unchanged:
+        yield f"Unchanged since the last import: {_n(report.unchanged, 'session')}."
+    if report.held:
+        yield f"Known already: {_n(report.held, 'event')}."
+    if report.faulty:
+        yield (
+            f"Could not be taken in, by a fault of cmem's: {_n(report.faulty, 'event')}; "
+            "`cmem doctor` names it."
+        )
+    if report.withheld:
+        yield f"Left out, as filters and switches say: {_n(report.withheld, 'event')}."
+
+
+def _n(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,1 @@
+"""The store as files for people and for other stores."""

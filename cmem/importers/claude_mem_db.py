@@ -1,0 +1,173 @@
+"""claude-mem's database, read from a private copy: never opened itself, never written to.
+
+It may be in use, with a log beside it. Both files are copied until neither changed meanwhile,
+and the copy is checked. Tables and columns differ between versions, so they are looked up: a
+row has the columns that there are.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+
+from cmem.errors import CmemError
+
+Found = dict[str, Any]
+
+TRIES = 20
+_WAIT_S = 0.25
+_SUFFIXES = ("", "-wal")
+SESSIONS, PROMPTS, TOOLS = "sdk_sessions", "user_prompts", "tool_uses"
+OBSERVATIONS, SUMMARIES = "observations", "session_summaries"
+TABLES = (SESSIONS, PROMPTS, TOOLS, OBSERVATIONS, SUMMARIES)
+# What rows of one session are looked up by; the copy gets the index that may be missing.
+_KEYS = {
+    PROMPTS: ("content_session_id", "session_db_id"),
+    TOOLS: ("content_session_id",),
+    OBSERVATIONS: ("memory_session_id",),
+    SUMMARIES: ("memory_session_id",),
+}
+
+
+class Peer:
+    """An open copy. ``columns``: those of each table that is there."""
+
+    def __init__(self, conn: apsw.Connection) -> None:
+        self._conn = conn
+        self.columns = {table: _columns(conn, table) for table in TABLES}
+
+    def has(self, table: str, *columns: str) -> bool:
+        return set(columns) <= self.columns[table]
+
+    def count(self, table: str) -> int:
+        if not self.columns[table]:
+            return 0
+        return sum(1 for _ in self._conn.execute(f"SELECT 1 FROM {table}"))
+
+    def rows(self, table: str, where: str = "1", values: tuple[Any, ...] = ()) -> Iterator[Found]:
+        """The rows of a table, oldest first; none where there is no such table."""
+        if not self.columns[table]:
+            return
+        time_column = "started_at_epoch" if table == SESSIONS else "created_at_epoch"
+        order = f"{time_column}, rowid" if self.has(table, time_column) else "rowid"
+        query = f"SELECT rowid AS rowid_, * FROM {table} WHERE {where} ORDER BY {order}"
+        names: list[str] = []
+        cursor = self._conn.execute(query, values)
+        for found in cursor:
+            names = names or [column[0] for column in cursor.getdescription()]
+            yield dict(zip(names, found, strict=True))
+
+    def distinct(self, table: str, column: str) -> list[str]:
+        """The different values of a column, none where there is no such column."""
+        if not self.has(table, column):
+            return []
+        query = f"SELECT DISTINCT {column} FROM {table} WHERE {column} <> '' ORDER BY 1"
+        return [str(one) for (one,) in self._conn.execute(query)]
+
+    def strangers(self, table: str, column: str) -> list[str]:
+        """The sessions that rows of the table name and that have no row of their own."""
+        if not self.has(table, column):
+            return []
+        query = f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL"
+        if self.has(SESSIONS, column):
+            query += f""" AND {column} NOT IN
+                (SELECT {column} FROM {SESSIONS} WHERE {column} IS NOT NULL)"""
+        return [str(name) for (name,) in self._conn.execute(query + " ORDER BY 1")]
+
+    def folders(self) -> dict[str, str]:
+        """The folder in which most was done for each project, by its name in small letters."""
+        best: dict[str, tuple[int, str]] = {}
+        for table in (SESSIONS, TOOLS):
+            if not self.has(table, "project", "cwd"):
+                continue
+            query = f"""SELECT lower(project), cwd, count(*) FROM {table}
+                WHERE project IS NOT NULL AND cwd LIKE '/%' GROUP BY 1, 2"""
+            for project, cwd, count in self._conn.execute(query):
+                counted = (int(str(count)), str(cwd))
+                best[str(project)] = max(best.get(str(project), (0, "")), counted)
+        return {project: cwd for project, (_, cwd) in best.items()}
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Peer]:
+    """A copy of the database, gone at the end. CmemError where it is none of claude-mem's."""
+    folder = tempfile.mkdtemp(prefix="cmem-claude-mem-")
+    try:
+        conn = _open(_copy(path, folder), path)
+        try:
+            peer = Peer(conn)
+            if not (peer.columns[OBSERVATIONS] or peer.columns[SESSIONS]):
+                raise CmemError(f"{path} is no database of claude-mem: it has no observations")
+            yield peer
+        finally:
+            conn.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(path: str, folder: str) -> str:
+    """Copy file and log as they were at one moment: neither changed while both were read."""
+    target = os.path.join(folder, "copy.db")
+    for _ in range(TRIES):
+        before = _state(path)
+        try:
+            for suffix in _SUFFIXES:
+                if not suffix or os.path.exists(path + suffix):
+                    shutil.copyfile(path + suffix, target + suffix)
+                elif os.path.exists(target + suffix):
+                    os.unlink(target + suffix)
+        except OSError as error:
+            reason = (error.strerror or "").lower()
+            raise CmemError(f"could not read {path}: {reason}") from error
+        if _state(path) == before:
+            return target
+        time.sleep(_WAIT_S)
+    raise CmemError(f"{path} is being written to all the time; try again when it rests")
+
+
+def _state(path: str) -> list[tuple[int, int] | None]:
+    found: list[tuple[int, int] | None] = []
+    for suffix in _SUFFIXES:
+        try:
+            stat = os.stat(path + suffix)
+            found.append((stat.st_size, stat.st_mtime_ns))
+        except FileNotFoundError:
+            found.append(None)
+    return found
+
+
+def _open(copy: str, path: str) -> apsw.Connection:
+    conn = apsw.Connection(copy)
+    try:
+        # A planted view or trigger of a file from elsewhere may call only harmless functions.
+        conn.pragma("trusted_schema", 0)
+        conn.pragma("temp_store", 2)
+        _prepare(conn, path)
+    except BaseException as error:
+        conn.close()
+        if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
+            raise CmemError(f"{path} is no SQLite database, or damaged") from error
+        raise
+    return conn
+
+
+def _prepare(conn: apsw.Connection, path: str) -> None:
+    if conn.pragma("quick_check") != "ok":
+        raise CmemError(f"{path} is damaged; let claude-mem repair it first")
+    for table, names in _KEYS.items():
+        for name in names:
+            if name in _columns(conn, table):
+                conn.execute(f"CREATE INDEX cmem_{table}_{name} ON {table}({name})").fetchall()
+
+
+def _columns(conn: apsw.Connection, table: str) -> set[str]:
+    query = """SELECT c.name FROM sqlite_schema s JOIN pragma_table_info(s.name) c
+        WHERE s.type = 'table' AND s.name = ?"""
+    return {str(name) for (name,) in conn.execute(query, (table,))}

@@ -1,0 +1,288 @@
+"""One import: find the sessions, take them in one after another, and make memories of them.
+
+A file that was read to its end is remembered by its size and time for as long as identities are
+kept, so a run that was cut off goes on where it was, and a later one reads only what has grown.
+Reading one twice does no harm: everything in it is known by what the host calls it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from cmem import compress, ingest, lock, observe, paths
+from cmem.errors import BusyError, CmemError
+from cmem.hosts.wire import HOSTS
+from cmem.importers import claude_code, codex, gemini_cli
+from cmem.importers.past import Count, Limits, Past, Scope
+from cmem.importers.told import Group, Importer, Problem, Reading, Told
+from cmem.store import connection, evidence, maintain
+from cmem.store.connection import transaction
+
+if TYPE_CHECKING:
+    import apsw
+
+    from cmem.settings import Settings
+
+IMPORTERS: Mapping[str, Importer] = {one.HOST: one for one in (claude_code, codex, gemini_cli)}
+# Bytes of transcript a second, reading and observing, on a slow core (measured: docs/import.md).
+BYTES_PER_S = 1_000_000
+MOST_PROBLEMS = 10_000
+LOCK_WAIT_MS = 10_000
+DRAIN_S = 10.0
+# done and all bytes, and what has come in so far
+Progress = Callable[[int, int, Count], None]
+
+
+class Report(NamedTuple):
+    """What an import did, or with ``dry_run`` found: there the counts are of what stands in the
+    files. ``unchanged``: sessions whose files an earlier run has read to the end."""
+
+    host: str
+    folder: str
+    dry_run: bool
+    files: int
+    bytes: int
+    unchanged: int
+    sessions: int
+    prompts: int
+    tool_uses: int
+    held: int
+    withheld: int
+    faulty: int
+    observations: int
+    summaries: int
+    problems: tuple[Problem, ...]
+
+
+class Found(NamedTuple):
+    """What there is to import of a host."""
+
+    folder: str
+    groups: tuple[Group, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(group.size for group in self.groups)
+
+
+def find(importer: Importer, root: str) -> Found:
+    """The sessions below ``root``, oldest change first, so that a fork comes after what it was
+    made from."""
+    problems: list[Problem] = []
+    groups = importer.groups(root, problems.append)
+    groups.sort(key=lambda group: (group.changed_ns, group.files))
+    return Found(root, tuple(groups), tuple(problems))
+
+
+def waiting(home: str, importer: Importer, found: Found) -> Found:
+    """Of what was found, what no import into this store has read to the end."""
+    conn = connection.open_reader(home) if os.path.isdir(home) else None
+    if conn is None:
+        return found
+    try:
+        left = [one for one in found.groups if not evidence.seen(conn, _name(importer.HOST, one))]
+    finally:
+        conn.close()
+    return found._replace(groups=tuple(left))
+
+
+def look(importer: Importer, found: Found, *, limits: Limits, now: int) -> Report:
+    """What an import would read, without writing anything."""
+    problems = list(found.problems)
+    seen: dict[str, set[str]] = {"session": set(), "prompt": set(), "tool": set()}
+    kinds, scope, wanted = HOSTS[importer.HOST].kinds, Scope(limits), dict[str, bool]()
+    for group in _recent(found.groups, limits):
+        reading = Reading(problems.append, lambda _size: None, _is_complete(group, now))
+        for told in importer.tell(group, reading):
+            cwd = str(told.fields.get("cwd"))
+            wanted[cwd] = wanted[cwd] if cwd in wanted else scope.holds(cwd)
+            if wanted[cwd] and told.at >= limits.since:
+                _note(seen, told, is_prompt=kinds.get(told.event) == "prompt")
+    counts = Count(*(len(seen[name]) for name in ("session", "prompt", "tool")))
+    return _report(importer, found, counts=counts, problems=problems, dry_run=True)
+
+
+def run(
+    home: str,
+    importer: Importer,
+    found: Found,
+    *,
+    settings: Settings,
+    limits: Limits,
+    clock: Callable[[], int],
+    progress: Progress | None = None,
+) -> Report:
+    """Import what was found. BusyError when another run holds the store's lock for too long."""
+    paths.ensure_home(home)
+    fd = lock.acquire(paths.lock_file(home), wait_ms=LOCK_WAIT_MS)
+    if fd is None:
+        raise BusyError("a compress is running; try again when it is done")
+    try:
+        conn = connection.open_writer(home, now=clock())
+        try:
+            ingest.ingest(home, conn, now=clock())
+            job = _Job(home, conn, settings, importer, limits=limits, clock=clock)
+            job.go(found, progress)
+            return job.report(found)
+        finally:
+            conn.close()
+    finally:
+        lock.release(fd)
+
+
+class _Job:
+    """A run at work: what it has come to so far."""
+
+    def __init__(
+        self,
+        home: str,
+        conn: apsw.Connection,
+        settings: Settings,
+        importer: Importer,
+        *,
+        limits: Limits,
+        clock: Callable[[], int],
+    ) -> None:
+        self._home, self._conn, self._settings = home, conn, settings
+        self._importer, self._limits, self._clock = importer, limits, clock
+        self._past = Past(home, conn, importer.HOST, limits=limits, now=clock())
+        self._tally = observe.Tally()
+        self._problems: list[Problem] = []
+        self._unchanged = self._read = 0
+        self._drain_at = time.monotonic() + DRAIN_S
+
+    def go(self, found: Found, progress: Progress | None) -> None:
+        self._observe()  # what a run that was cut off has left
+        groups = _recent(found.groups, self._limits)
+        total = sum(group.size for group in groups)
+        for group in groups:
+            end = self._read + group.size
+
+            def advance(size: int) -> None:
+                self._read += size
+                if progress is not None:
+                    progress(self._read, total, self._past.count)
+
+            self._group(group, advance)
+            self._drain()
+            self._read = end
+            advance(0)
+        maintain.truncate_wal(self._conn)
+
+    def _drain(self) -> None:
+        """What hooks capture meanwhile is taken in now and then; nobody else can, for we hold the
+        lock."""
+        if time.monotonic() >= self._drain_at:
+            ingest.ingest(self._home, self._conn, now=self._clock())
+            self._drain_at = time.monotonic() + DRAIN_S
+
+    def _group(self, group: Group, advance: Callable[[int], None]) -> None:
+        name = _name(self._importer.HOST, group)
+        if evidence.seen(self._conn, name):
+            self._unchanged += 1
+            return
+        complete = _is_complete(group, self._clock())
+        troubled, before = len(self._problems), self._past.count
+        reading = Reading(self._complain, advance, complete)
+        self._past.take(self._importer.tell(group, reading))
+        self._observe()
+        fresh = self._problems[troubled:]
+        after = self._past.count
+        left = (after.withheld - before.withheld) + (after.faulty - before.faulty)
+        all_in = not left and self._limits == Limits()
+        if complete and all_in and not any(problem.line == 0 for problem in fresh):
+            with transaction(self._conn):
+                evidence.remember(self._conn, name, at=self._clock())
+
+    def _complain(self, problem: Problem) -> None:
+        if len(self._problems) < MOST_PROBLEMS:
+            self._problems.append(problem)
+
+    def _observe(self) -> None:
+        done = compress.observe_imported(self._home, self._conn, self._settings, clock=self._clock)
+        self._tally = self._tally._replace(
+            observations=self._tally.observations + done.observations,
+            summaries=self._tally.summaries + done.summaries,
+        )
+
+    def report(self, found: Found) -> Report:
+        made = _report(
+            self._importer,
+            found,
+            counts=self._past.count,
+            problems=[*found.problems, *self._problems],
+            dry_run=False,
+        )
+        return made._replace(
+            unchanged=self._unchanged,
+            observations=self._tally.observations,
+            summaries=self._tally.summaries,
+        )
+
+
+def _report(
+    importer: Importer,
+    found: Found,
+    *,
+    counts: Count,
+    problems: Sequence[Problem],
+    dry_run: bool,
+) -> Report:
+    files = sum(len(group.files) for group in found.groups)
+    bad = {problem.path for problem in problems if problem.line == 0}
+    if bad and not files - len(bad & {path for group in found.groups for path in group.files}):
+        first = next(problem for problem in problems if problem.line == 0)
+        raise CmemError(f"nothing could be read: {first.path}: {first.detail}")
+    return Report(
+        host=importer.HOST,
+        folder=found.folder,
+        dry_run=dry_run,
+        files=files,
+        bytes=found.bytes,
+        unchanged=0,
+        **counts._asdict(),
+        observations=0,
+        summaries=0,
+        problems=tuple(problems),
+    )
+
+
+def _recent(groups: Sequence[Group], limits: Limits) -> list[Group]:
+    """The groups in which something may be of the time that is asked for."""
+    return [group for group in groups if group.changed_ns >= limits.since * 1_000_000]
+
+
+def _is_complete(group: Group, now: int) -> bool:
+    return group.changed_ns <= (now - ingest.IDLE_MS) * 1_000_000
+
+
+def _name(host: str, group: Group) -> str:
+    """The identity of a group as it is now: another one when a byte was added."""
+    text = "\0".join((*map(os.path.realpath, group.files), str(group.size), str(group.changed_ns)))
+    return f"import:{host}:{hashlib.sha256(os.fsencode(text)).hexdigest()[:32]}"
+
+
+def _note(seen: dict[str, set[str]], told: Told, *, is_prompt: bool) -> None:
+    """Count what an event tells of, each thing once."""
+    fields = told.fields
+    session = str(fields.get("session_id"))
+    tool = fields.get("tool_use_id")
+    if is_prompt:
+        words = str(fields.get("prompt"))
+        if words.startswith("<task-notification>"):
+            return
+        seen["prompt"].add(f"{fields.get('prompt_id', told.at)}\0{words[:200]}")
+    elif isinstance(tool, str):
+        seen["tool"].add(tool)
+    elif told.event == "SubagentStop":
+        seen["tool"].add(
+            f"{session}\0{fields.get('agent_id')}\0{fields.get('last_assistant_message')}"
+        )
+    else:
+        return
+    seen["session"].add(session)

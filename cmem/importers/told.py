@@ -1,0 +1,178 @@
+"""What an importer tells of a transcript, and how its lines are read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Protocol
+
+from cmem.hosts import payload
+
+MAX_LINE = 32 * 1024 * 1024
+_NOT_UTF8 = (b"\xff\xfe", b"\xfe\xff")
+_LATEST_MS = 253_402_300_800_000  # the year 10000
+
+
+class Told(NamedTuple):
+    """One event of the past: its name and payload as the host's hook would have given them, its
+    time, and the branch that was checked out then."""
+
+    event: str
+    at: int
+    fields: dict[str, object]
+    branch: str = ""
+
+
+class Problem(NamedTuple):
+    """What could not be read: a file, and in it a line (0: all of it)."""
+
+    path: str
+    line: int
+    detail: str
+
+
+class Group(NamedTuple):
+    """The files of one session: its own first, then those of its subagents."""
+
+    files: tuple[str, ...]
+    size: int
+    changed_ns: int
+
+
+class Reading(NamedTuple):
+    """How a group is read: whom to tell of problems and of bytes read, and whether nothing has
+    been written to it for long enough that it is complete."""
+
+    complain: Callable[[Problem], None]
+    advance: Callable[[int], None]
+    complete: bool
+
+
+class Importer(Protocol):
+    """A module that knows one host's transcripts."""
+
+    HOST: str
+    TITLE: str
+
+    def folder(self, env: Mapping[str, str], user_home: str) -> str:
+        """Where the host keeps its transcripts."""
+
+    def groups(self, root: str, complain: Callable[[Problem], None]) -> list[Group]:
+        """The sessions below ``root``, a folder or a single file."""
+
+    def tell(self, group: Group, reading: Reading) -> Iterator[Told]:
+        """What the group's files tell, in the order of time."""
+
+
+def walk(
+    root: str, suffixes: tuple[str, ...], complain: Callable[[Problem], None]
+) -> Iterator[tuple[str, int, int]]:
+    """(path, size, changed) of every file below ``root`` with one of the suffixes."""
+
+    def refuse(error: OSError) -> None:
+        complain(Problem(error.filename or root, 0, error.strerror or "cannot be read"))
+
+    found = [root] if os.path.isfile(root) else _files(root, refuse)
+    for path in found:
+        if path.endswith(suffixes):
+            try:
+                seen = os.stat(path)
+            except OSError as error:
+                refuse(error)
+                continue
+            if stat.S_ISREG(seen.st_mode):
+                yield path, seen.st_size, seen.st_mtime_ns
+
+
+def _files(root: str, refuse: Callable[[OSError], None]) -> Iterator[str]:
+    for folder, folders, names in os.walk(root, onerror=refuse):
+        folders.sort()
+        yield from (os.path.join(folder, name) for name in sorted(names))
+
+
+def lines(
+    path: str, reading: Reading, *, skip: tuple[bytes, ...] = ()
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(number, object) of each line, one at a time; what is none is complained of. Lines end with
+    a newline and with nothing else; those that begin with one of ``skip`` are passed over."""
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(_raw(file.readline, reading), 1):
+                if number == 1 and line.startswith(_NOT_UTF8):
+                    reading.complain(Problem(path, 0, "is not UTF-8"))
+                    return
+                found = None if line.startswith(skip) else _object(line)
+                if isinstance(found, str):
+                    reading.complain(Problem(path, number, found))
+                    found = payload.parse(line) if found == _REPLACED else None
+                if found is not None:
+                    yield number, found
+    except OSError as error:
+        reading.complain(Problem(path, 0, error.strerror or "cannot be read"))
+
+
+def _raw(read: Callable[[int], bytes], reading: Reading) -> Iterator[bytes]:
+    """Each line; for one that is too long a mark."""
+    while line := read(MAX_LINE):
+        size = len(line)
+        rest = line
+        while not rest.endswith(b"\n") and len(rest) == MAX_LINE:
+            rest = read(MAX_LINE)
+            size += len(rest)
+        reading.advance(size)
+        yield _TOO_LONG if size > MAX_LINE else line
+
+
+_TOO_LONG = b"\0"
+_REPLACED = "is not UTF-8; what cannot be read is replaced"
+
+
+def _object(line: bytes) -> dict[str, Any] | str | None:
+    """The line's object, what is wrong with it, or None for an empty one."""
+    if line is _TOO_LONG:
+        return "is longer than can be read"
+    text = line.strip()
+    if not text:
+        return None
+    found = payload.parse(text)
+    if found is None:
+        return "is cut off" if not line.endswith(b"\n") else "is no JSON object"
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return _REPLACED
+    return found
+
+
+def millis(value: object, before: int) -> int:
+    """A time of day as a host writes one, in milliseconds; ``before`` where it is none."""
+    if isinstance(value, str):
+        try:
+            at = datetime.fromisoformat(value)
+        except ValueError:
+            return before
+        aware = at if at.tzinfo else at.replace(tzinfo=UTC)
+        try:
+            return max(0, round(aware.timestamp() * 1000))
+        except (OverflowError, OSError):
+            return before
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return int(value) if 0 < value < _LATEST_MS else before
+    return before
+
+
+def texts(content: object) -> str:
+    """The words in a message: a text, or the text blocks of a list."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    found = (one.get("text") if isinstance(one, dict) else None for one in content)
+    return "\n".join(one for one in found if isinstance(one, str))
+
+
+def word(value: object) -> str:
+    """The value where it is a text, else ""."""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,137 @@
+"""Units that were given away in a batch: which, since when, and their way back.
+
+A unit in a batch has the state ``batched``, which no run picks up. The batch is written down, with
+its units and their calls, before it is sent: so a killed run cannot send one twice, and what is
+unknown then is only whether the provider got it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from cmem.store.connection import transaction
+from cmem.store.rows import row, rows
+
+if TYPE_CHECKING:
+    import apsw
+
+SENDING, WAITING, ENDED = "sending", "waiting", "ended"
+_HAS = "SELECT 1 FROM sqlite_schema WHERE name = 'batches'"
+_UNITS = """SELECT b.unit_id, b.run_id FROM batch_units b JOIN work_units u ON u.id = b.unit_id
+    WHERE b.batch_id = ? AND u.state = 'batched' ORDER BY b.unit_id"""
+_SINCE = """SELECT count(*), min(a.sent_at) FROM batches a
+    JOIN batch_units b ON b.batch_id = a.id JOIN work_units u ON u.id = b.unit_id
+    WHERE a.state <> 'ended' AND u.state = 'batched'"""
+
+
+class Batch(NamedTuple):
+    """``token`` begins the name of each of its requests. ``size``: how many it was sent with."""
+
+    id: int
+    token: str
+    remote: str
+    state: str
+    sent_at: int
+    size: int
+
+
+def begin(conn: apsw.Connection, token: str, *, now: int) -> int:
+    """A batch that is about to be sent. Part of the caller's transaction."""
+    conn.execute(
+        "INSERT INTO batches(token, state, sent_at) VALUES(?, 'sending', ?)", (token, now)
+    ).fetchall()
+    return conn.last_insert_rowid()
+
+
+def add(conn: apsw.Connection, batch_id: int, unit_id: int, *, run_id: int, digest: str) -> None:
+    """Put a pending unit into it. Part of the same transaction. ``digest``: of what is sent, so
+    that a reply to what has been forgotten since is known."""
+    conn.execute(
+        "INSERT INTO batch_units(batch_id, unit_id, run_id, digest) VALUES(?, ?, ?, ?)",
+        (batch_id, unit_id, run_id, digest),
+    ).fetchall()
+    set_state(conn, unit_id, "batched")
+
+
+def sent(conn: apsw.Connection, batch_id: int, remote: str) -> None:
+    """The provider has it, under this id."""
+    conn.execute(
+        "UPDATE batches SET remote = ?, state = 'waiting' WHERE id = ?", (remote, batch_id)
+    ).fetchall()
+
+
+def open_ones(conn: apsw.Connection) -> list[Batch]:
+    """The batches that have not ended, the oldest first."""
+    query = """SELECT id, token, remote, state, sent_at,
+            (SELECT count(*) FROM batch_units u WHERE u.batch_id = b.id)
+        FROM batches b WHERE state <> 'ended' ORDER BY id"""
+    return [Batch(*found) for found in rows(conn, query)]
+
+
+def known(conn: apsw.Connection) -> set[str]:
+    """The provider's ids of all batches there ever were."""
+    return {str(one) for (one,) in rows(conn, "SELECT remote FROM batches WHERE remote <> ''")}
+
+
+def units_of(conn: apsw.Connection, batch_id: int) -> dict[int, int]:
+    """The units still in the batch, with the ledger's row of each."""
+    return {int(unit): int(run) for unit, run in rows(conn, _UNITS, (batch_id,))}
+
+
+def digest_of(conn: apsw.Connection, batch_id: int, unit_id: int) -> str:
+    """What the unit's request was when it was sent."""
+    query = "SELECT digest FROM batch_units WHERE batch_id = ? AND unit_id = ?"
+    return str(rows(conn, query, (batch_id, unit_id))[0][0])
+
+
+def is_private(conn: apsw.Connection, unit_id: int) -> bool:
+    """Has the unit's turn turned out to be private?"""
+    query = """SELECT t.private FROM work_units u JOIN turns t ON t.id = u.turn_id
+        WHERE u.id = ? AND u.kind = 'turn'"""
+    found = row(conn, query, (unit_id,))
+    return found is not None and bool(found[0])
+
+
+def take_back(conn: apsw.Connection, unit_id: int, run_id: int, *, now: int) -> None:
+    """The unit waits again as if nothing had been, and its call was not made."""
+    with transaction(conn):
+        if is_batched(conn, unit_id):
+            set_state(conn, unit_id, "pending")
+            conn.execute(
+                """UPDATE observer_runs SET outcome = 'returned', calls = 0, input_tokens = 0,
+                    output_tokens = 0, cost_microusd = 0, ended_at = ? WHERE id = ?""",
+                (now, run_id),
+            ).fetchall()
+
+
+def end(conn: apsw.Connection, batch_id: int, *, now: int) -> None:
+    """Nothing more comes of it; units that are left wait again."""
+    with transaction(conn):
+        for unit_id, run_id in units_of(conn, batch_id).items():
+            take_back(conn, unit_id, run_id, now=now)
+        conn.execute(
+            "UPDATE batches SET state = 'ended', ended_at = ? WHERE id = ?", (now, batch_id)
+        ).fetchall()
+
+
+def waiting(conn: apsw.Connection) -> tuple[int, int | None]:
+    """(units in batches, since when the first); a store of an earlier cmem has none."""
+    if row(conn, _HAS) is None:
+        return 0, None
+    count, since = rows(conn, _SINCE)[0]
+    return int(count), since
+
+
+def is_batched(conn: apsw.Connection, unit_id: int) -> bool:
+    return (
+        row(conn, "SELECT 1 FROM work_units WHERE id = ? AND state = 'batched'", (unit_id,))
+        is not None
+    )
+
+
+def set_state(conn: apsw.Connection, unit_id: int, state: str) -> None:
+    conn.execute("UPDATE work_units SET state = ? WHERE id = ?", (state, unit_id)).fetchall()
+
+
+def state_of(conn: apsw.Connection, unit_id: int) -> str:
+    return str(rows(conn, "SELECT state FROM work_units WHERE id = ?", (unit_id,))[0][0])

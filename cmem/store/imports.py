@@ -1,0 +1,88 @@
+"""What an import has to know of the store: whose a prompt is, what was read, what it made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cmem.store.rows import row, rows, value
+
+if TYPE_CHECKING:
+    import apsw
+
+REASON = "import"  # of the units that an import makes: `extract` observes them, nobody is paid
+
+
+def prompt_owners(conn: apsw.Connection, host: str) -> dict[str, str]:
+    """The session that each prompt id of the host was stored for, forgotten ones included as
+    long as their identity is kept."""
+    found = {
+        str(name): str(session)
+        for name, session in rows(
+            conn,
+            """SELECT p.native_prompt_id, s.content_session_id
+            FROM user_prompts p JOIN sessions s ON s.id = p.session_id
+            WHERE s.host = ? AND p.native_prompt_id <> ''""",
+            (host,),
+        )
+    }
+    seen = "SELECT eid FROM seen_events WHERE eid >= ?1 || ':' AND eid < ?1 || ';'"
+    for (eid,) in rows(conn, seen, (host,)):
+        session, mark, rest = str(eid).removeprefix(host + ":").partition(":p:")
+        if mark:
+            found.setdefault(rest.rpartition(":")[0], session)
+    return found
+
+
+def turn_of(conn: apsw.Connection, session_id: int, prompt_id: str) -> bool | None:
+    """Whether the session's turn of this prompt may be seen; None where there is none."""
+    found = row(
+        conn,
+        """SELECT hidden_at IS NULL FROM turns WHERE session_id = ?1 AND (native_prompt_id = ?2
+            OR id IN (SELECT turn_id FROM user_prompts
+                WHERE session_id = ?1 AND native_prompt_id = ?2))
+        ORDER BY hidden_at IS NULL DESC LIMIT 1""",
+        (session_id, prompt_id),
+    )
+    return None if found is None else bool(found[0])
+
+
+def has_words(
+    conn: apsw.Connection, session_id: int, text: str, *, at: int, within_ms: int
+) -> bool:
+    """Whether the session holds a prompt without an id, of these words and about this time."""
+    found = row(
+        conn,
+        """SELECT 1 FROM user_prompts WHERE session_id = ? AND native_prompt_id = ''
+            AND prompt_text = ? AND abs(created_at - ?) <= ? LIMIT 1""",
+        (session_id, text, at, within_ms),
+    )
+    return found is not None
+
+
+def is_idle(conn: apsw.Connection, session_id: int, before: int) -> bool:
+    """Whether nothing of the session is newer than ``before``."""
+    found = value(
+        conn, "SELECT last_event_at <= ? FROM sessions WHERE id = ?", (before, session_id)
+    )
+    return bool(found)
+
+
+def newest_unit(conn: apsw.Connection) -> int:
+    """The number of the newest work unit, 0 without one."""
+    return int(value(conn, "SELECT coalesce(max(id), 0) FROM work_units") or 0)
+
+
+def claim(conn: apsw.Connection, after: int) -> None:
+    """Mark the units made since ``after`` as an import's. Part of the caller's transaction."""
+    conn.execute("UPDATE work_units SET reason = ? WHERE id > ?", (REASON, after)).fetchall()
+
+
+def pending(conn: apsw.Connection) -> list[int]:
+    """The import's units that wait, turns before the summaries made of them."""
+    found = rows(
+        conn,
+        """SELECT id FROM work_units INDEXED BY work_units_pending
+        WHERE state = 'pending' AND reason = ? ORDER BY kind <> 'turn', id""",
+        (REASON,),
+    )
+    return [int(one[0]) for one in found]

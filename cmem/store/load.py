@@ -1,0 +1,339 @@
+"""Records into the store: what is there already stays as it is, what was forgotten stays away.
+
+A record is put in as a whole or not at all, and known by its uid, so that a load which was
+killed is repeated from its beginning and adds what is missing. Only two things of a row that
+is there move on: a session's times and counters, and a turn that was open when it was told.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import apsw
+
+from cmem import taint
+from cmem.store import codec, documents, forget, tombstones
+from cmem.store.connection import transaction
+from cmem.store.fields import Row, Unfit
+from cmem.store.portable import (
+    OBSERVATION,
+    OPEN,
+    PROMPT,
+    SUMMARY,
+    TOOL_USE,
+    TURN,
+    WORK,
+    Record,
+)
+from cmem.store.rows import insert, row, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NEW, KNOWN, FORGOTTEN = "new", "known", "forgotten"
+_SESSION = """SELECT id, project_id FROM sessions
+    WHERE uid = ?1 OR (host = ?2 AND content_session_id = ?3)"""
+# Not the title: it may be empty because the prompt it was made of was forgotten here.
+_MOVE_ON = """UPDATE sessions SET started_at = min(started_at, ?2),
+        last_event_at = max(last_event_at, ?3), prompt_counter = max(prompt_counter, coalesce(?4, 0)),
+        status = CASE WHEN ?3 >= last_event_at THEN coalesce(?5, status) ELSE status END,
+        completed_at = CASE WHEN ?3 >= last_event_at THEN ?6 ELSE completed_at END,
+        model = CASE WHEN model = '' THEN coalesce(?7, '') ELSE model END
+    WHERE id = ?1"""
+_MOVED = ("started_at", "last_event_at", "prompt_counter", "status", "completed_at", "model")
+_TURN = "SELECT id, private, closed_by, hidden_at FROM turns WHERE session_id = ? AND number = ?"
+# The same prompt, from somebody who does not know the host's own id of it.
+_SAME_PROMPT = """SELECT 1 FROM user_prompts WHERE session_id = ? AND native_prompt_id <> ''
+    AND prompt_number = ? AND prompt_text = ? AND hidden_at IS NULL"""
+_HAS_TABLE = "SELECT 1 FROM sqlite_schema WHERE name = ?"
+_LEFT = "SELECT id FROM {table} WHERE uid = ?"
+_SETTLE = """UPDATE observations SET superseded_by = (SELECT id FROM observations WHERE uid = ?2)
+    WHERE uid = ?1 AND superseded_by = id AND EXISTS(SELECT 1 FROM observations WHERE uid = ?2)"""
+
+
+class Place(NamedTuple):
+    """A session that rows are put into. ``refused``: it was forgotten as a whole."""
+
+    id: int
+    project: int
+    refused: bool
+
+
+class Loader:
+    """A store that records are put into, in the order of an export."""
+
+    def __init__(self, conn: apsw.Connection) -> None:
+        self._conn = conn
+        self._places: dict[str, Place] = {}
+        self._superseded: list[tuple[str, str]] = []
+
+    def put(self, given: Row) -> str:
+        """Put one row in; part of a transaction. Unfit where it names what is not there."""
+        puts = {"session": self._put_session, TURN.type: self._put_turn}
+        try:
+            with transaction(self._conn):
+                return puts.get(given.type, self._put_row)(given)
+        except apsw.ConstraintError as error:
+            raise Unfit(f"it does not fit: {error}") from error
+
+    def settle(self) -> None:
+        """Point the superseded observations at what took their place, where that is here."""
+        for start in range(0, len(self._superseded), 200):
+            with transaction(self._conn):
+                self._conn.executemany(_SETTLE, self._superseded[start : start + 200])
+        self._superseded.clear()
+
+    def _put_session(self, given: Row) -> str:
+        columns, uid = dict(given.columns), str(given.columns["uid"])
+        native = (str(columns["host"]), str(columns["content_session_id"]))
+        if tombstones.is_forgotten(self._conn, "N", uid):
+            self._places[uid] = Place(0, 0, refused=True)
+            return FORGOTTEN
+        found = row(self._conn, _SESSION, (uid, *native))
+        if found is not None:
+            self._remember(uid, Place(int(found[0]), int(found[1]), refused=False))
+            return self._move_on(int(found[0]), columns)
+        project = _project(self._conn, given.project)
+        if not project:
+            raise Unfit("its project is not there")
+        ref = insert(self._conn, "sessions", {**columns, "project_id": project})
+        if ref is None:
+            raise Unfit("it collides with another session")
+        self._remember(uid, Place(ref, project, refused=False))
+        return NEW
+
+    def _move_on(self, ref: int, columns: dict[str, Any]) -> str:
+        values = [columns.get(name) for name in _MOVED]
+        self._conn.execute(_MOVE_ON, (ref, *values)).fetchall()
+        return KNOWN
+
+    def _remember(self, uid: str, place: Place) -> None:
+        if len(self._places) > 1000:
+            self._places.clear()
+        self._places[uid] = place
+
+    def _place(self, uid: str) -> Place:
+        if uid not in self._places:
+            query = "SELECT id, project_id FROM sessions WHERE uid = ?"
+            found = row(self._conn, query, (uid,))
+            if found is None:
+                raise Unfit("its session is not there")
+            refused = tombstones.is_forgotten(self._conn, "N", uid)
+            self._remember(uid, Place(int(found[0]), int(found[1]), refused=refused))
+        return self._places[uid]
+
+    def _put_turn(self, given: Row) -> str:
+        place = self._place(given.session)
+        if place.refused:
+            return FORGOTTEN
+        columns = dict(given.columns)
+        found = row(self._conn, _TURN, (place.id, columns["number"]))
+        if found is not None:
+            ref, _private, closed_by, hidden_at = found
+            if closed_by == OPEN != columns.get("closed_by") and hidden_at is None:
+                self._end_turn(int(ref), columns)
+            return KNOWN
+        hidden = columns["last_event_at"] if given.forgotten else None
+        insert(self._conn, "turns", {**columns, "session_id": place.id, "hidden_at": hidden})
+        return NEW
+
+    def _end_turn(self, ref: int, columns: dict[str, Any]) -> None:
+        told = {name: one for name, one in columns.items() if name not in ("number", "opened_at")}
+        marks = ", ".join(f"{name} = ?" for name in told)
+        query = f"UPDATE turns SET {marks} WHERE id = ?"
+        self._conn.execute(query, (*told.values(), ref)).fetchall()
+
+    def _put_row(self, given: Row) -> str:
+        kind, uid = given.kind, str(given.columns["uid"])
+        assert kind is not None
+        place = self._place(given.session)
+        if place.refused or tombstones.is_forgotten(self._conn, kind.letter, uid):
+            return FORGOTTEN
+        if given.superseded_by:
+            self._superseded.append((uid, given.superseded_by))
+        found = row(self._conn, _LEFT.format(table=kind.table), (uid,))
+        if found is not None:
+            return KNOWN
+        if kind is WORK:
+            return self._put_state(given, place)
+        if kind is PROMPT and self._has_prompt(place.id, given.columns):
+            return KNOWN
+        turn = row(self._conn, _TURN, (place.id, given.turn))
+        if turn is None:
+            raise Unfit(f"its turn {given.turn} is not there")
+        columns = {**given.columns, "session_id": place.id, "turn_id": turn[0]}
+        if kind in (OBSERVATION, SUMMARY):
+            columns["project_id"] = _project(self._conn, given.project) or place.project
+        for name in kind.packed:
+            text = columns.get(name)
+            columns[name] = None if text is None else codec.pack(str(text))
+        if "taint" in columns:
+            columns["taint"] = taint.worst([str(columns["taint"])])
+        ref = insert(self._conn, kind.table, columns)
+        if ref is None:
+            return KNOWN  # the same under another uid: seen by two machines
+        self._complete(given, ref, private=bool(turn[1]))
+        return NEW
+
+    def _put_state(self, given: Row, place: Place) -> str:
+        """An entry of open work: the one that opens an item is the item."""
+        own = given.item == given.columns["uid"]
+        opened = row(self._conn, _LEFT.format(table=WORK.table), (given.item,))
+        if opened is None and not own:
+            raise Unfit("the item it belongs to is not there")
+        project = _project(self._conn, given.project) or place.project
+        columns = {**given.columns, "session_id": place.id, "project_id": project}
+        columns["taint"] = taint.worst([str(columns.get("taint", "local"))])
+        ref = insert(self._conn, WORK.table, {**columns, "item": opened[0] if opened else 0})
+        if own:
+            query = "UPDATE work_state_entries SET item = id WHERE id = ?"
+            self._conn.execute(query, (ref,)).fetchall()
+        return NEW
+
+    def _has_prompt(self, session: int, columns: dict[str, Any]) -> bool:
+        if columns.get("native_prompt_id"):
+            return False
+        values = (session, columns["prompt_number"], columns["prompt_text"])
+        return row(self._conn, _SAME_PROMPT, values) is not None
+
+    def _complete(self, given: Row, ref: int, *, private: bool) -> None:
+        """What hangs on a new row: its files, its sources, its place in the index."""
+        kind, columns = given.kind, given.columns
+        assert kind is not None
+        if kind is OBSERVATION:
+            self._add_files(ref, columns)
+            self._add_sources(ref, given.sources)
+            if given.superseded_by:
+                query = "UPDATE observations SET superseded_by = id WHERE id = ?"
+                self._conn.execute(query, (ref,)).fetchall()
+        blank = kind is PROMPT and not str(columns["prompt_text"]).strip()
+        if not blank and not (kind is TOOL_USE and private):
+            documents.add(self._conn, kind.letter, ref, int(columns["created_at"]))
+
+    def _add_files(self, ref: int, columns: dict[str, Any]) -> None:
+        self._conn.executemany(
+            "INSERT OR IGNORE INTO observation_files(path, observation_id, role) VALUES(?, ?, ?)",
+            [
+                (path, ref, role)
+                for name, role in (("files_read", "read"), ("files_modified", "modified"))
+                for path in _texts(columns[name])
+            ],
+        )
+
+    def _add_sources(self, ref: int, sources: Sequence[tuple[str, str]]) -> None:
+        for kind, uid in sources:
+            self._conn.execute(
+                f"""INSERT OR IGNORE INTO observation_sources(observation_id, kind, ref)
+                SELECT ?, ?, id FROM {forget.TABLES[kind]} WHERE uid = ?""",
+                (ref, kind, uid),
+            ).fetchall()
+
+
+def put_projects(conn: apsw.Connection, records: Sequence[Record], *, now: int) -> list[str]:
+    """Put projects in, then join those that were merged: part of one transaction, because a
+    merge is only made for a project that is new."""
+    results = []
+    for one in records:
+        known = _project(conn, one["key"]) or _by_remote(conn, one["aliases"])
+        results.append(KNOWN if known else NEW)
+        if not known:
+            conn.execute(
+                """INSERT INTO projects(key, key_source, name, root, created_at)
+                VALUES(?, ?, ?, ?, ?)""",
+                (one["key"], one["key_source"], one["name"], one["root"], one["created_at"]),
+            ).fetchall()
+            known = conn.last_insert_rowid()
+        for kind, alias, at in one["aliases"]:
+            conn.execute(
+                """INSERT INTO project_aliases(kind, alias, project_id, created_at)
+                VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING""",
+                (kind, alias, known, at),
+            ).fetchall()
+        if known and results[-1] is KNOWN and not _project(conn, one["key"]):
+            # Rows name it by this key, which is another's name for the same repository.
+            conn.execute(
+                """INSERT INTO project_aliases(kind, alias, project_id, created_at)
+                VALUES('key', ?, ?, ?) ON CONFLICT DO NOTHING""",
+                (one["key"], known, now),
+            ).fetchall()
+    for one, result in zip(records, results, strict=True):
+        if result == NEW and one["merged_into"]:
+            _merge(conn, one["key"], one["merged_into"])
+    return results
+
+
+def put_tombstones(conn: apsw.Connection, records: Sequence[Record], *, now: int) -> list[str]:
+    """Forget here too what was forgotten there: what is there is hidden, which can be undone
+    for a day, and what comes later stays away."""
+    new = [one for one in records if not tombstones.is_known(conn, bytes.fromhex(one["hash"]))]
+    found: list[tuple[str, int]] = []
+    for kind in {one["kind"] for one in new}:
+        digests = frozenset(bytes.fromhex(one["hash"]) for one in new if one["kind"] == kind)
+        table = forget.TABLES.get(kind, "sessions")
+        found += tombstones.matching(conn, kind, table, digests)
+    if found:
+        forget.hide(conn, forget.plan(conn, found), now=now)
+    with transaction(conn):
+        for one in new:
+            tombstones.accept(conn, one["kind"], bytes.fromhex(one["hash"]), one["at"])
+    fresh = {one["hash"] for one in new}
+    return [NEW if one["hash"] in fresh else KNOWN for one in records]
+
+
+def look(conn: apsw.Connection, given: Row) -> str:
+    """What ``put`` would say, without changing anything, also of a store of an older cmem."""
+    if given.kind is WORK and row(conn, _HAS_TABLE, (WORK.table,)) is None:
+        return NEW
+    letter = given.kind.letter if given.kind else "N"
+    if given.type == TURN.type:
+        query = """SELECT 1 FROM turns t JOIN sessions s ON s.id = t.session_id
+            WHERE s.uid = ? AND t.number = ?"""
+        found = row(conn, query, (given.session, given.columns["number"]))
+        return NEW if found is None else KNOWN
+    uid = str(given.columns["uid"])
+    if tombstones.is_forgotten(conn, letter, uid):
+        return FORGOTTEN
+    table = given.kind.table if given.kind else "sessions"
+    return NEW if row(conn, _LEFT.format(table=table), (uid,)) is None else KNOWN
+
+
+def look_at_project(conn: apsw.Connection, one: Record) -> str:
+    """The same of a project."""
+    return KNOWN if _project(conn, one["key"]) or _by_remote(conn, one["aliases"]) else NEW
+
+
+def look_at_tombstone(conn: apsw.Connection, one: Record) -> str:
+    """The same of a tombstone."""
+    return KNOWN if tombstones.is_known(conn, bytes.fromhex(one["hash"])) else NEW
+
+
+def _project(conn: apsw.Connection, key: str) -> int:
+    query = """SELECT id FROM projects WHERE key = ?1 UNION ALL
+        SELECT project_id FROM project_aliases WHERE kind = 'key' AND alias = ?1 LIMIT 1"""
+    found = row(conn, query, (key,))
+    return 0 if found is None else int(found[0])
+
+
+def _by_remote(conn: apsw.Connection, aliases: Sequence[Sequence[Any]]) -> int:
+    """The project here that has the same remote or the same name set by a person. Folders say
+    nothing: those of another machine are its own."""
+    for kind, alias, _at in aliases:
+        if kind in ("env", "remote"):
+            query = "SELECT project_id FROM project_aliases WHERE kind = ? AND alias = ?"
+            for (found,) in rows(conn, query, (kind, alias)):
+                return int(found)
+    return 0
+
+
+def _merge(conn: apsw.Connection, key: str, into: str) -> None:
+    target = _project(conn, into)
+    if target:
+        conn.execute(
+            "UPDATE projects SET merged_into = ? WHERE key = ? AND id <> ?", (target, key, target)
+        ).fetchall()
+
+
+def _texts(stored: object) -> list[str]:
+    found = json.loads(str(stored))
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []

@@ -1,0 +1,127 @@
+"""Raw tool payloads have their time: input and output of old tool calls are taken out.
+
+The row stays, with what it was, when, and how it ended; so do all memories made of it and
+their share of the economics. What has not been observed yet never goes, nor does what a
+pinned observation rests on; what any other one in sight rests on is kept three times as long.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from cmem.store import documents
+from cmem.store.connection import transaction
+from cmem.store.rows import row, rows, value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import apsw
+
+DAY_MS = 86_400_000
+REFERENCED = 3
+BATCH_ROWS = 5
+BATCH_MS = 100
+_CURSOR = "pruned_at"
+# A full look once a day is enough for what expires by days.
+EVERY_MS = DAY_MS
+
+# ?1: older than this goes; ?2: older than this goes though it is referred to; ?3, ?4: where
+# the last slice ended. Walks the index of rows that still have their payload, oldest first.
+_EXPIRED = """SELECT t.id, t.created_at,
+        coalesce(length(t.tool_input), 0) + coalesce(length(t.tool_response), 0)
+    FROM tool_uses t INDEXED BY tool_uses_raw
+    WHERE t.tool_input IS NOT NULL AND t.created_at < ?1 AND (t.created_at, t.id) > (?3, ?4)
+    AND t.hidden_at IS NULL
+    AND EXISTS(SELECT 1 FROM work_units u WHERE u.turn_id = t.turn_id AND u.kind = 'turn')
+    AND NOT EXISTS(SELECT 1 FROM work_units u WHERE u.turn_id = t.turn_id AND u.kind = 'turn'
+        AND u.state NOT IN ('done', 'skipped', 'split', 'dropped', 'again', 'undone'))
+    AND NOT EXISTS(SELECT 1 FROM observation_sources s JOIN observations o
+        ON o.id = s.observation_id WHERE s.kind = 'T' AND s.ref = t.id AND o.hidden_at IS NULL
+        AND (o.pinned = 1 OR (t.created_at >= ?2 AND o.superseded_by IS NULL)))
+    ORDER BY t.created_at, t.id LIMIT ?5"""
+
+
+class Pruned(NamedTuple):
+    """How many tool calls lost their payload, how many stored bytes that were, and whether
+    all that was due is gone."""
+
+    rows: int
+    bytes: int
+    complete: bool
+
+
+def expired(conn: apsw.Connection, *, keep_days: int, now: int) -> Pruned:
+    """What ``prune`` would take; nothing is changed."""
+    found = _expired(conn, keep_days=keep_days, now=now, after=(-(2**62), 0), limit=-1)
+    return Pruned(len(found), sum(size for _ref, _at, size in found), complete=True)
+
+
+def prune(
+    conn: apsw.Connection,
+    *,
+    keep_days: int,
+    now: int,
+    budget_ms: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Pruned:
+    """Take the payloads out in transactions of a few rows, for ``budget_ms`` at most (None:
+    until all is done)."""
+    end = None if budget_ms is None else time.monotonic() + budget_ms / 1000
+    after = (-(2**62), 0)
+    done = size = 0
+    while True:
+        batch = _expired(conn, keep_days=keep_days, now=now, after=after, limit=BATCH_ROWS)
+        if not batch:
+            return Pruned(done, size, complete=True)
+        for ref, at, held in _take(conn, batch):
+            after, done, size = (at, ref), done + 1, size + held
+        if progress is not None:
+            progress(done)
+        if end is not None and time.monotonic() >= end:
+            return Pruned(done, size, complete=False)
+
+
+def prune_slice(conn: apsw.Connection, *, keep_days: int, now: int, budget_ms: int) -> None:
+    """The part of ``compress``: a slice a run until all is done, then a look once a day."""
+    found = row(conn, "SELECT value FROM meta WHERE key = ?", (_CURSOR,))
+    if keep_days <= 0 or (found is not None and 0 <= now - int(found[0]) < EVERY_MS):
+        return
+    if prune(conn, keep_days=keep_days, now=now, budget_ms=budget_ms).complete:
+        conn.execute(
+            "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (_CURSOR, now)
+        ).fetchall()
+
+
+def is_there(conn: apsw.Connection) -> bool:
+    """False for a store that is older than retention."""
+    return bool(value(conn, "SELECT count(*) FROM sqlite_schema WHERE name = 'tool_uses_raw'"))
+
+
+def _expired(
+    conn: apsw.Connection, *, keep_days: int, now: int, after: tuple[int, int], limit: int
+) -> list[tuple[int, int, int]]:
+    first = now - keep_days * DAY_MS
+    last = now - keep_days * REFERENCED * DAY_MS
+    found = rows(conn, _EXPIRED, (first, last, *after, limit))
+    return [(int(ref), int(at), int(size)) for ref, at, size in found]
+
+
+def _take(conn: apsw.Connection, batch: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Take out as many of these as fit into one short transaction; at least one."""
+    end = time.monotonic() + BATCH_MS / 1000
+    done = []
+    with transaction(conn):
+        for ref, at, size in batch:
+            documents.refresh(conn, "T", ref, lambda ref=ref: _blank(conn, ref))  # type: ignore[misc]
+            done.append((ref, at, size))
+            if time.monotonic() >= end:
+                break
+    return done
+
+
+def _blank(conn: apsw.Connection, ref: int) -> None:
+    conn.execute(
+        "UPDATE tool_uses SET tool_input = NULL, tool_response = NULL WHERE id = ?", (ref,)
+    ).fetchall()

@@ -1,0 +1,250 @@
+"""What holds for captured events holds for imported ones: secrets, switches, filters, forgetting;
+nobody is paid for them; a run that is cut off goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from support import FIXTURES, run_cmem, run_json
+from transcribed import LATER, held, imported
+from transcript_script import SESSION, Script
+
+from cmem import settings
+from cmem.importers import run as core
+from cmem.importers.past import Limits
+from cmem.store import connection, evidence, imports, units
+
+OTHER = "bbbbbbbb-2222-4222-8222-222222222222"
+SAMPLES = FIXTURES / "transcripts" / "claude-code"
+KEY = "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2"
+
+
+def bytes_under(home: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
+def test_private_words_and_secrets_reach_no_file(home: Path, tmp_path: Path) -> None:
+    script = Script().prompt("Use <private>open-sesame-9</private> please", "p1")
+    script.calls("Bash", {"command": "cat notes"}, "t1").result("t1", f"token {KEY}", promptId="p1")
+    script.says(f"It is {KEY}.").prompt("<private>the plan is xyzzy</private>", "p2")
+    script.calls("Bash", {"command": "echo plugh"}, "t2").result("t2", "plugh", promptId="p2")
+    script.says("Done with plugh.").write(tmp_path / "t")
+    report = imported(home, tmp_path / "t")
+    assert (report.prompts, report.tool_uses) == (2, 2)
+    found = bytes_under(home)
+    assert [one for one in (b"sesame", KEY.encode(), b"xyzzy", b"plugh") if one in found] == []
+
+
+def test_injected_blocks_are_cut(home: Path, tmp_path: Path) -> None:
+    script = Script().prompt("Go <system-reminder>quux</system-reminder>on", "p1").says("Gone.")
+    script.add("attachment", attachment={"type": "hook_additional_context", "content": ["quux"]})
+    script.write(tmp_path / "t")
+    imported(home, tmp_path / "t")
+    assert b"quux" not in bytes_under(home)
+
+
+def test_what_is_switched_off_stays_out_until_it_is_not(home: Path, tmp_path: Path) -> None:
+    Script().prompt("Go", "p1").says("Gone.").write(tmp_path / "t")
+    config = home / "config.toml"
+    config.write_text('exclude = "/home/dev/*"\n')
+    report = imported(home, tmp_path / "t")
+    assert (report.prompts, report.withheld) == (0, 3)
+    assert held(home) == []
+    config.unlink()
+    assert imported(home, tmp_path / "t").prompts == 1
+
+
+def test_filtered_tools_stay_out(home: Path, tmp_path: Path) -> None:
+    script = Script().prompt("Go", "p1").calls("Bash", {"command": "ls"}, "t1")
+    script.result("t1", "a", promptId="p1").calls("Read", {"file_path": "/x"}, "t2")
+    script.result("t2", "b", promptId="p1").says("Gone.").write(tmp_path / "t")
+    (home / "config.toml").write_text('skip_tools = "Bash"\n')
+    assert imported(home, tmp_path / "t").tool_uses == 1
+
+
+def test_what_was_forgotten_does_not_come_back(home: Path, tmp_path: Path) -> None:
+    script = Script().prompt("The frobnicator", "p1").calls("Bash", {"command": "frobnicate"}, "t1")
+    script.result("t1", "frobnicated", promptId="p1").says("The frobnicator is done.")
+    path = script.prompt("Next", "p2").says("Fine.").write(tmp_path / "t")
+    imported(home, tmp_path / "t")
+    run_cmem("forget", "--match", "frobnicat", "--hard", "--yes", CMEM_HOME=str(home))
+    assert b"frobnicat" not in bytes_under(home)
+    before = held(home)
+    os.utime(path, (1_780_000_500, 1_780_000_500))
+    conn = connection.open_writer(str(home), now=LATER)
+    conn.execute("DELETE FROM seen_events")
+    conn.close()
+    imported(home, tmp_path / "t")
+    assert b"frobnicat" not in bytes_under(home)
+    assert held(home) == before
+
+
+def test_session_that_was_forgotten_does_not_come_back(home: Path, tmp_path: Path) -> None:
+    script = Script().prompt("The frobnicator", "p1").calls("Bash", {"command": "frobnicate"}, "t1")
+    script.result("t1", "frobnicated", promptId="p1").says("The frobnicator is done.")
+    path = script.write(tmp_path / "t")
+    imported(home, tmp_path / "t")
+    run_cmem("forget", "--session", SESSION, "--hard", "--yes", CMEM_HOME=str(home))
+    assert b"frobnicat" not in bytes_under(home)
+    os.utime(path, (1_780_000_500, 1_780_000_500))
+    conn = connection.open_writer(str(home), now=LATER)
+    conn.execute("DELETE FROM seen_events")
+    conn.close()
+    report = imported(home, tmp_path / "t")
+    assert (report.prompts, report.tool_uses) == (0, 0)
+    assert b"frobnicat" not in bytes_under(home)
+
+
+def test_no_provider_is_asked_for_what_was_imported(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cmem.compress.observe_imported", lambda *_a, **_k: core.observe.Tally())
+    imported(home, SAMPLES / "2.1.332")
+    conn = connection.open_writer(str(home), now=LATER)
+    assert len(imports.pending(conn)) == 4
+    assert units.next_pending(conn) is None
+    conn.close()
+    monkeypatch.undo()
+    script = home / "never.sh"
+    script.write_text("#!/bin/sh\ntouch asked\n")
+    script.chmod(0o700)
+    report = run_json(
+        "compress", "--provider", "command",
+        CMEM_HOME=str(home), CMEM_COMMAND=str(script),
+    )  # fmt: skip
+    assert (report["pending"], report["calls"], report["reason"]) == (0, 0, "")
+    conn = connection.open_writer(str(home), now=LATER)
+    models = conn.execute("SELECT DISTINCT generated_by_model FROM observations").fetchall()
+    assert models == [("extract",)]
+    conn.close()
+
+
+def test_run_that_was_cut_off_goes_on(home: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir(mode=0o700)
+    Script().prompt("One", "p1").says("1.").write(tmp_path / "t")
+    Script(OTHER).prompt("Two", "p2").says("2.").write(tmp_path / "t", OTHER)
+
+    def stop(done: int, total: int, _count: object) -> None:
+        if done > total * 0.6:
+            raise KeyboardInterrupt
+
+    importer = core.IMPORTERS["claude-code"]
+    with pytest.raises(KeyboardInterrupt):
+        core.run(
+            str(home),
+            importer,
+            core.find(importer, str(tmp_path / "t")),
+            settings=settings.load(str(home), env={}, flags={}, trusted_env=False),
+            limits=Limits(),
+            clock=lambda: LATER,
+            progress=stop,
+        )
+    report = imported(home, tmp_path / "t")
+    assert (report.unchanged, report.sessions) == (1, 1)
+    imported(other, tmp_path / "t")
+    assert held(home) == held(other)
+
+
+def test_event_that_breaks_its_transaction_holds_up_no_other(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Script().prompt("Go", "p1").calls("Bash", {"command": "ls"}, "t1")
+    script.result("t1", "a", promptId="p1").says("Gone.").prompt("On", "p2").says("Went.")
+    script.write(tmp_path / "t")
+    real = evidence.insert_tool
+
+    def fail(*_args: object, **_named: object) -> int:
+        raise ArithmeticError
+
+    monkeypatch.setattr(evidence, "insert_tool", fail)
+    report = imported(home, tmp_path / "t")
+    assert (report.prompts, report.tool_uses, report.faulty) == (2, 0, 1)
+    monkeypatch.setattr(evidence, "insert_tool", real)
+    report = imported(home, tmp_path / "t")
+    assert (report.prompts, report.tool_uses, report.faulty) == (0, 1, 0)
+
+
+def test_install_says_what_there_is_and_asks_no_script(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "claude"
+    Script().prompt("Go", "p1").says("Gone.").write(folder / "projects")
+    env = {"CMEM_HOME": str(home), "CLAUDE_CONFIG_DIR": str(folder)}
+    line = (
+        f"1 past session (0.0 MB) in {folder / 'projects'}: `cmem import claude-code` brings them "
+        "in, in about 1 s and without a model."
+    )
+    assert run_cmem("install", "--yes", **env).stdout.decode().splitlines()[-1] == line
+    run_cmem("import", "claude-code", **env)
+    assert line not in run_cmem("install", "--yes", **env).stdout.decode()
+
+
+def test_words_of_the_past_are_found(home: Path) -> None:
+    imported(home, SAMPLES / "2.1.332")
+    hits = run_json("search", "CHANGELOG", "--all-projects", CMEM_HOME=str(home))["hits"]
+    assert {hit["kind"] for hit in hits} >= {"prompt", "tool_use"}
+
+
+# --- the command ----------------------------------------------------------------------
+
+
+def test_command_reports_as_text_and_json(home: Path, tmp_path: Path) -> None:
+    root = tmp_path / "my transcripts"
+    path = Script().prompt("Go", "p1").says("Gone.").write(root)
+    with path.open("ab") as file:
+        file.write(b"oops\n")
+    os.utime(path, (1_780_000_000, 1_780_000_000))
+    done = run_cmem("import", "claude-code", str(root), "--dry-run", CMEM_HOME=str(home))
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"1 session, 1 prompt and 0 tool uses in 1 file (0.0 MB) of ")
+    assert list(home.iterdir()) == []
+    done = run_cmem("import", "claude-code", str(root), "--json", CMEM_HOME=str(home))
+    problem = {"path": str(path), "line": 3, "detail": "is no JSON object"}
+    document = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert done.stderr.decode() == f"cmem: {path}: line 3: is no JSON object\n"
+    assert document | {"bytes": 0} == {
+        "host": "claude-code",
+        "folder": str(root),
+        "dry_run": False,
+        "files": 1,
+        "bytes": 0,
+        "unchanged": 0,
+        "sessions": 1,
+        "prompts": 1,
+        "tool_uses": 0,
+        "held": 0,
+        "withheld": 0,
+        "faulty": 0,
+        "observations": 0,
+        "summaries": 0,
+        "problems": [problem],
+    }
+    again = run_cmem("import", "claude-code", str(root), CMEM_HOME=str(home))
+    assert again.stdout.splitlines()[1:] == [b"Unchanged since the last import: 1 session."]
+
+
+def test_folder_that_is_not_there_is_a_failure(home: Path, tmp_path: Path) -> None:
+    done = run_cmem("import", "codex", str(tmp_path / "none"), CMEM_HOME=str(home))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode() == f"cmem: no transcripts: {tmp_path / 'none'} does not exist\n"
+
+
+def test_file_that_is_no_transcript_is_a_failure(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("words")
+    done = run_cmem("import", "gemini-cli", str(path), CMEM_HOME=str(home))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode() == f"cmem: no transcript of Gemini CLI: {path}\n"
+
+
+def test_hosts_own_folder_is_read_where_none_is_named(home: Path, tmp_path: Path) -> None:
+    Script().prompt("Go", "p1").write(tmp_path / "claude" / "projects")
+    found = run_json(
+        "import", "claude-code",
+        CMEM_HOME=str(home), CLAUDE_CONFIG_DIR=str(tmp_path / "claude"),
+    )  # fmt: skip
+    assert (found["sessions"], found["folder"]) == (1, str(tmp_path / "claude" / "projects"))
+    assert SESSION[:4] == "aaaa"

@@ -1,0 +1,131 @@
+"""Daily budgets: where a day ends, what is refused, how a budget is said."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from cmem import breaker, budget
+from cmem.budget import Limits
+from cmem.errors import UsageError
+from cmem.store.ledger import Expected, Spent
+from cmem.store.pause import Pause
+
+HOUR = 3_600_000
+CALL = Expected("anthropic", "m", 900, 100, 5_000)
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("berlin")
+@pytest.mark.parametrize(
+    ("now", "began", "hours"),
+    [
+        (1_795_993_200_000, 1_795_993_200_000, 24),  # 2026-11-30T00:00 there
+        (1_795_993_199_999, 1_795_906_800_000, 24),
+        (1_774_774_800_000, 1_774_738_800_000, 23),  # the clock goes forward in March
+        (1_792_922_400_000, 1_792_879_200_000, 25),  # and back in October
+    ],
+)
+def test_a_day_is_what_the_clock_on_the_wall_says(now: int, began: int, hours: int) -> None:
+    assert budget.day(now) == (began, began + hours * HOUR)
+
+
+def spent(tokens: int, microusd: int) -> Spent:
+    return Spent(1, tokens, microusd, 0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "so_far", "expected", "said"),
+    [
+        (Limits(0, 0), spent(10**9, 10**9), CALL, ""),
+        (Limits(1_000_000, 0), spent(1, 995_000), CALL, ""),
+        (
+            Limits(1_000_000, 0),
+            spent(1, 995_001),
+            CALL,
+            "daily budget of $1.00 reached ($1.00 spent today)",
+        ),
+        (
+            Limits(10_000, 0),
+            spent(1, 9_000),
+            CALL,
+            "daily budget of $0.0100 reached ($0.0090 spent today)",
+        ),
+        (Limits(0, 3_000), spent(2_000, 0), CALL, ""),
+        (
+            Limits(0, 3_000),
+            spent(2_001, 0),
+            CALL,
+            "daily budget of 3,000 tokens reached (2,001 used today)",
+        ),
+        (Limits(1, 1), spent(0, 0), CALL, ""),
+        (Limits(1, 0), spent(5_000, 0), CALL._replace(microusd=None), ""),
+    ],
+    ids=[
+        "no limit",
+        "fits",
+        "does not fit",
+        "small money has four places",
+        "tokens fit",
+        "tokens do not fit",
+        "the first call of a day is always made",
+        "an unknown price is held by tokens only",
+    ],
+)
+def test_a_call_is_refused_when_the_day_would_end_above_its_budget(
+    limits: Limits, so_far: Spent, expected: Expected, said: str
+) -> None:
+    assert budget.refusal(limits, so_far, expected) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("2.50", Limits(2_500_000, 0)),
+        ("$3", Limits(3_000_000, 0)),
+        (" 0.000001 ", Limits(1, 0)),
+        ("0.0000001", Limits(1, 0)),
+        ("500k", Limits(0, 500_000)),
+        ("1.5M", Limits(0, 1_500_000)),
+        ("800 tokens", Limits(0, 800)),
+        ("2m tokens", Limits(0, 2_000_000)),
+        ("none", Limits(0, 0)),
+        ("0", Limits(0, 0)),
+    ],
+)
+def test_a_budget_is_dollars_or_tokens_or_none(text: str, limits: Limits) -> None:
+    assert budget.parse(text) == limits
+
+
+@pytest.mark.parametrize(
+    "text", ["", "much", "-1", "1e3", "$5k", "$5 tokens", "nan", "٣", "k", "."]
+)
+def test_what_is_no_budget_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="give dollars"):
+        budget.parse(text)
+
+
+def test_a_budget_below_a_millionth_is_not_no_budget() -> None:
+    assert budget.limits(1e-9, 7) == Limits(1, 7)
+    assert budget.limits(0.0, 0) == Limits(0, 0)
+
+
+def test_the_pause_of_a_budget_ends_with_the_day_and_with_another_budget() -> None:
+    limits = Limits(1_000_000, 0)
+    now = 1_795_993_200_000
+    paused = Pause("daily budget", now + 3 * HOUR, 0, breaker.budget_key(limits))
+    assert breaker.budget_holds(paused, limits=limits, now=now)
+    assert not breaker.budget_holds(paused, limits=limits, now=now + 3 * HOUR)
+    assert not breaker.budget_holds(paused, limits=limits, now=now - 23 * HOUR)
+    assert not breaker.budget_holds(paused, limits=Limits(2_000_000, 0), now=now)
+    assert not breaker.budget_holds(None, limits=limits, now=now)
