@@ -9,7 +9,7 @@ READY = .venv/ready
 ROUNDS = 40
 # A test that tells its figures: they stand at the end, also when it passes.
 PROOF = $(PY) -m pytest -q -rP
-E2E_HOSTS = claude-code claude-cli-provider codex gemini-cli opencode copilot-cli copilot-cli
+E2E_HOSTS = claude-code claude-cli-provider codex gemini-cli opencode copilot-cli
 
 # Variables of the caller that would steer the environment's Python or pip elsewhere.
 unexport PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PYTHONPLATLIBDIR PYTHONWARNINGS
