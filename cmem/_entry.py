@@ -12,11 +12,15 @@ import sys
 
 HOT = (
     "context",
+    "file",
     "get",
+    "list",
     "project list",
     "project show",
     "raw",
     "search",
+    "session list",
+    "session show",
     "status",
     "timeline",
 )
@@ -25,6 +29,7 @@ HOT = (
 def main() -> int:
     """Run the command line of this process; its exit code. A reader of stdout that is not there
     or has gone is no failure."""
+    _speak_utf8()
     _open_closed_streams()
     try:
         code = _run()
@@ -37,6 +42,14 @@ def main() -> int:
             return _unwritten(end.__context__)
         raise
     return code
+
+
+def _speak_utf8() -> None:
+    """Begin again where the locale has another encoding: the paths that hosts tell, and those
+    in the store, are UTF-8 whatever the locale says."""
+    if sys.getfilesystemencoding() == "utf-8" or sys.flags.utf8_mode or not sys.executable:
+        return
+    os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
 
 
 def _open_closed_streams() -> None:

@@ -13,7 +13,19 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import batch, breaker, budget, dedup, estimate, ingest, lock, observe, paths, spool
+from cmem import (
+    backup,
+    batch,
+    breaker,
+    budget,
+    dedup,
+    estimate,
+    ingest,
+    lock,
+    observe,
+    paths,
+    spool,
+)
 from cmem.errors import BusyError, CmemError, ConfigError
 from cmem.failpoint import hit
 from cmem.forget import purge
@@ -286,6 +298,8 @@ def _maintain(
     maintain.merge_index(conn, budget_ms=MERGE_BUDGET_MS)
     maintain.return_space(conn)
     maintain.truncate_wal(conn)
+    if settings is not None:
+        warnings += backup.daily(home, conn, keep=settings.backups, now=now)
     return warnings
 
 

@@ -26,6 +26,7 @@ SMALL = "skip_small"
 GLOBS = (TOOLS, AGENTS, PATHS, COMMANDS)
 UNREADABLE = 'cannot be read: write skip_paths = "~/one/*,two.txt"'
 MAX_COMMAND = 4_096
+_MAX_SMALL = 2**53  # as ``settings`` takes it
 _MAX_HEAD = 4_096
 _PATCH = "*** Begin Patch"
 
@@ -64,20 +65,22 @@ class Call:
 def load(raw: bytes, env: "Mapping[str, str]") -> Filters:
     """The filters of a config.toml, and those that an environment adds."""
     found = Filters()
-    known = config.parse(raw) if b"skip_" in raw else {}
+    known = config.parse(raw) if off.may_name(raw, "skip_") else {}
     for name in GLOBS:
-        value: object = known.get(name)
-        if value is None:
+        value: object = off.setting(raw, name) if name == PATHS else known.get(name)
+        if value is None and name != PATHS:
             value = off.line_of(raw, name)
         if not isinstance(value, str):
             found.unreadable += (name,)
             value = ""
         found.globs[name] = split(value) + split(env.get(f"CMEM_{name.upper()}", ""))
     small = known.get(SMALL, 0)
-    if isinstance(small, int) and not isinstance(small, bool):
+    if isinstance(small, int) and not isinstance(small, bool) and 0 <= small < _MAX_SMALL:
         found.small = small
-    added = env.get(f"CMEM_{SMALL.upper()}", "").strip()[:15]
-    if added.isascii() and added.isdigit():
+    else:
+        found.unreadable += (SMALL,)
+    added = env.get(f"CMEM_{SMALL.upper()}", "").strip()
+    if added.isascii() and added.isdigit() and len(added) < 20 and int(added) < _MAX_SMALL:
         found.small = max(found.small, int(added))
     return found
 
@@ -184,9 +187,12 @@ def _first(globs: "Iterable[str]", text: str) -> str:
 
 def _skipped_command(globs: tuple[str, ...], line: str) -> str:
     """The glob that matches the last of the line's commands, if each of them has one that
-    does; ``cd`` beside others does nothing by itself."""
+    does; ``cd`` beside others does nothing by itself. A line that does more than its commands
+    say is left out by ``*`` alone."""
     if not globs or len(line) > MAX_COMMAND:
         return ""
+    if acts(line):
+        globs = tuple(glob for glob in globs if glob == "*")
     found = ""
     commands = parts(line)
     working = [one for one in commands if one.split(None, 1)[0] != "cd"]
@@ -201,28 +207,71 @@ def parts(line: str) -> list[str]:
     """The commands of a shell line: what stands between ``;``, ``&&``, ``||``, ``&`` and line
     ends outside quotes. A pipeline is one command."""
     found: list[str] = []
-    start = at = 0
+    start = 0
+    for at, char, quote in _spelled(line):
+        if not quote and (char in ";\n" or _joins(line, at)):
+            found.append(line[start:at])
+            start = at + 1
+    found.append(line[start:])
+    return [one for one in (part.strip().strip(" \t|").strip() for part in found) if one]
+
+
+def acts(line: str) -> bool:
+    """Whether a shell line does what the words of its commands do not say: it runs others by a
+    substitution, or writes to a file by redirection."""
+    last = ""
+    for at, char, quote in _spelled(line):
+        last = quote
+        if quote not in ("", '"'):
+            continue
+        if char == "`" or line.startswith("$(", at):
+            return True
+        if quote:
+            continue
+        if line.startswith("<(", at) or (char == ">" and _writes(line, at)):
+            return True
+    return bool(last)  # a quote that nothing ends hides what follows
+
+
+def _writes(line: str, at: int) -> bool:
+    """Whether the last ``>`` of a redirection writes to a file; not to another stream, nor to
+    nowhere."""
+    rest = line[at + 1 :].lstrip("|&> \t")
+    if rest[:1] in ("", "\n"):
+        return False
+    if line[at + 1 : at + 2] == "&" and (rest[0].isdigit() or rest[0] == "-"):
+        return False
+    null = "/dev/null"
+    return not (rest.startswith(null) and rest[len(null) :][:1] in ("", *" \t\n;&|)"))
+
+
+def _spelled(line: str) -> "Iterable[tuple[int, str, str]]":
+    """(place, character, the quote it stands in or "") of what a shell reads as it stands: no
+    escaped characters, no comments. ``$`` stands for the quote ``$'``, which knows escapes. The
+    end of a quote is outside of it."""
+    at = 0
     quote = ""
     while at < len(line):
         char = line[at]
         if char == "\\" and quote != "'":
-            at += 1
-        elif quote:
-            quote = "" if char == quote else quote
+            at += 2
+            continue
+        if quote:
+            quote = "" if char == quote or (char == "'" and quote == "$") else quote
         elif char in "'\"":
-            quote = char
-        elif char in ";\n" or _joins(line, at):
-            found.append(line[start:at])
-            start = at + 1
+            quote = "$" if char == "'" and line[at - 1 : at] == "$" else char
+        elif char == "#" and line[at - 1 : at] in ("", *" \t\n;&|("):
+            end = line.find("\n", at)
+            at = len(line) if end < 0 else end
+            continue
+        yield at, char, quote
         at += 1
-    found.append(line[start:])
-    return [one for one in (part.strip(" \t|") for part in found) if one]
 
 
 def _joins(line: str, at: int) -> bool:
     """Whether an ``&`` or ``||`` here separates commands; ``2>&1`` and a pipe do not."""
     if line[at] == "&":
-        return line[at - 1 : at] != ">" and line[at + 1 : at + 2] != ">"
+        return line[at - 1 : at] not in (">", "<") and line[at + 1 : at + 2] != ">"
     return line[at : at + 2] == "||"
 
 

@@ -263,8 +263,8 @@ def _append(taken: intake.Taken) -> None:
 
 
 def _project_env() -> str:
-    name = os.environ.get("CMEM_PROJECT", "")[:256]
-    return name.encode("utf-8", "replace").decode() if name else ""
+    name = os.environ.get("CMEM_PROJECT", "")
+    return intake.clean(name.encode("utf-8", "replace").decode())[:256] if name else ""
 
 
 def _spill(why: object) -> None:

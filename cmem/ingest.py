@@ -53,7 +53,8 @@ def ingest(home: str, conn: apsw.Connection, *, now: int) -> Ingested:
     total = Ingested(trouble=trouble)
     try:
         for batch, paths in _batches(home, drain):
-            for part in _parts(sieve.kept(batch)):
+            wanted, total = _sifted(home, sieve, batch, total=total)
+            for part in _parts(wanted):
                 total = _add(total, _take_part(home, conn, part, locate=locate, now=now))
                 hit("ingest_after_commit")
             if drain is not None:
@@ -100,6 +101,29 @@ def _order(entry: Entry) -> tuple[int, int]:
     return entry.captured_at, entry.id
 
 
+def _sifted(
+    home: str, sieve: Sieve, batch: Sequence[Entry], *, total: Ingested
+) -> tuple[list[Entry], Ingested]:
+    """The entries that are wanted. One whose judgement fails by a fault of ours is set aside."""
+    wanted: list[Entry] = []
+    for entry in batch:
+        try:
+            if sieve.keeps(entry):
+                wanted.append(entry)
+        except (*connection.ENVIRONMENT_ERRORS, FailpointError):
+            raise
+        except Exception as error:  # noqa: BLE001 - any fault of ours, and nothing is swallowed
+            total = _add(total, _set_aside(home, entry, error))
+    return wanted, total
+
+
+def _set_aside(home: str, entry: Entry, error: Exception) -> Ingested:
+    """Keep the entry where a person can look at it, and say so in the log."""
+    spill.keep_bad(home, entry)
+    hooklog.note(home, entry.event, error, size=len(entry.payload), outcome="bad")
+    return Ingested(events=1, unreadable=1)
+
+
 def _parts(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
     """The batch in pieces of one transaction each: a spilled entry can be of any size."""
     part: list[Entry] = []
@@ -125,9 +149,7 @@ def _take_part(
         raise
     except Exception as error:  # noqa: BLE001 - any fault of ours, and nothing is swallowed
         if len(part) == 1:
-            spill.keep_bad(home, part[0])
-            hooklog.note(home, part[0].event, error, size=len(part[0].payload), outcome="bad")
-            return Ingested(events=1, unreadable=1)
+            return _set_aside(home, part[0], error)
         done = (_take_part(home, conn, [one], locate=locate, now=now) for one in part)
         return functools.reduce(_add, done)
     for _ in range(taken.lost):

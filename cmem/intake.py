@@ -62,11 +62,21 @@ def identify(host: str, event: str, payload: bytes, *, captured_at: int) -> Take
     taken.payload = payload
     taken.session = eids.safe_id(found[0])
     taken.source, taken.cwd = found[4], found[5]
-    taken.repo = repos.read_repo(taken.cwd)
+    root, common_dir, branch, commit = repos.read_repo(taken.cwd)
+    taken.repo = (clean(root), clean(common_dir), clean(branch), commit)
     taken.eid, taken.digest, taken.window = eids.derive(
         host, event, wire=wire, fields=found, payload=payload, captured_at=captured_at
     )
     return taken
+
+
+def clean(text: str) -> str:
+    """A short text from beside the payload without secrets that show by their form."""
+    if not text or not gates.form(text.encode("utf-8", "replace")):
+        return text
+    from cmem.privacy import scrub
+
+    return scrub.scrub_text(text)
 
 
 def is_own(found: "Fields") -> bool:
@@ -127,9 +137,10 @@ def reduce(raw: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
 
 def stub(reason: str, payload: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
     """What is kept of a payload that cannot be: that it was there. None of its text but the
-    session's id, and that only if it is a harmless one."""
+    session's id, and that only if it is a harmless one and no secret."""
     name = wire.paths[0].removeprefix("$.")
-    session = eids.safe_id(found) if (found := _session(payload[:_HEAD], name)) else ""
+    found = _session(payload[:_HEAD], name)
+    session = eids.safe_id(clean(found)) if found else ""
     return (
         f'{{"cmem_stub":"{reason}","bytes":{size or len(payload)},'
         f'"sha256":"{eids.sha256_hex(payload)}",'

@@ -28,6 +28,8 @@ PATHS = {paths!r}
 
 
 def main(argv):
+    if sys.getfilesystemencoding() != "utf-8":
+        again(argv)
     sys.path.extend(PATHS)
     if argv[:1] == ["--compress"]:
         exec(part("COMPRESS"), {{"argv": argv}})
@@ -48,6 +50,16 @@ def main(argv):
         exec(part("FALLBACK"), {{"GATES": part("GATES"), "OFF": part("OFF"), "argv": argv}})
         return
     hook(argv)
+
+
+def again(argv):
+    # The paths that hosts tell are UTF-8, whatever the locale says.
+    from posix import execv
+
+    try:
+        execv(sys.executable, [sys.executable, "-X", "utf8", "-I", "-S", __file__, *argv])
+    except OSError:
+        pass  # memory without such paths is more than none
 
 
 def part(name):
@@ -119,11 +131,12 @@ def ours(home):
     found = os.lstat(home)
     return found.st_uid == os.geteuid() and found.st_mode & 0o170022 == 0o040000
 
-def session(data):
-    # As told by the first 64 kB, and only if it is a harmless name.
+def session(data, form):
+    # As told by the first 64 kB, and only if it is a harmless name and no secret.
     told = data[:65536].partition(b'"session_id"')[2][:200].partition(b'"')[2]
     name = told.partition(b'"')[0].decode("ascii", "replace")
-    return name if len(name) <= 128 and name.replace("-", "").replace("_", "").isalnum() else ""
+    plain = len(name) <= 128 and name.replace("-", "").replace("_", "").isalnum()
+    return name if plain and not form(name.encode()) else ""
 
 def switched_off():
     return any(os.environ.get(n, "0") not in ("", "0") for n in ("CMEM_DISABLE", "CMEM_OBSERVER"))
@@ -145,7 +158,7 @@ def keep(host, event, home):
     exec(GATES, gates)
     if len(data) > 8388608 or gates["hit"](data):
         data = ('{"cmem_stub":"unscrubbed","bytes":%d,"hook_event_name":"%s","at":%d,"session_id":"%s"}'
-                % (len(data), event, now, session(data))).encode()
+                % (len(data), event, now, session(data, gates["form"]))).encode()
     os.umask(0o077)
     folder = home + "/spill"
     try:

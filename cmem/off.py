@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 MARKER = ".cmem-off"
-_MAX_FILE = 65_536
+MAX_CONFIG = 65_536
+_MAX_SESSIONS = 1_048_576
 _MAX_PATH = 4_096  # no longer one can be opened
 _NO_REPO = ("", "", "", "")
 UNREADABLE = 'exclude in config.toml cannot be read: write exclude = "~/one:/two/*"'
@@ -28,16 +29,20 @@ def reason(
     repo: tuple[str, str, str, str] = _NO_REPO,
     session: str = "",
     exclude: str = "",
+    beside: "Iterable[str]" = (),
 ) -> str:
     """Why nothing of this folder and session is to be stored or shown; "" when memory is on.
 
     ``session`` is the host's id as the spool has it. ``exclude``: globs beside those of
-    config.toml. Where ``cwd`` is not known, the process's own stands for it."""
+    config.toml. ``beside``: other folders that the event is of. Where ``cwd`` is not known, the
+    process's own stands for it."""
     if _is_there(global_file(home)):
         return "off everywhere; `cmem on --global` turns it on"
     if session and session in sessions(home):
         return f"off for this session; `cmem on --session {session}` turns it on"
     folders = places(cwd, repo)
+    for other in beside:
+        folders += places(other) if other[:1] == "/" else []
     for folder in folders:
         if _is_there(marker(folder)):
             return f"off by {marker(folder)}; `cmem on --here` or deleting it turns it on"
@@ -58,8 +63,8 @@ def marker(folder: str) -> str:
 
 def sessions(home: str) -> list[str]:
     """The ids of the sessions that are off."""
-    text = _read(sessions_file(home)).decode("ascii", "replace")
-    return [line for line in text.split("\n") if line]
+    raw = _read(sessions_file(home), _MAX_SESSIONS).removeprefix(b"\xef\xbb\xbf")
+    return raw.decode("ascii", "replace").split()
 
 
 def places(cwd: str, repo: tuple[str, str, str, str] = _NO_REPO) -> list[str]:
@@ -95,13 +100,20 @@ def excluded_by(globs: str, folders: "Iterable[str]") -> str:
 
 def first_match(globs: "Iterable[str]", folders: "Iterable[str]") -> str:
     """The first of the globs that one of the folders matches; "" for none."""
-    names = [folder.casefold().split("/")[1:] for folder in folders]
+    names = [_names(folder.casefold()) for folder in folders]
     for glob in globs:
-        path = os.path.expanduser(glob).casefold().rstrip("/")
-        parts = path.split("/")[1:] if path[:1] == "/" else ["**", *path.split("/")]
+        path = os.path.expanduser(glob).casefold()
+        parts = _names(path)
+        if path[:1] != "/":
+            parts = ["**", *parts] if parts else [""]
         if any(_matches(parts, one, star="**", same=matches) for one in names):
             return glob
     return ""
+
+
+def _names(path: str) -> list[str]:
+    """The names in a path, whatever of ``//``, ``.`` and ``..`` stands between them."""
+    return [name for name in os.path.normpath(path).split("/") if name not in ("", ".")]
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -110,8 +122,24 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def config_text(home: str) -> bytes:
-    """The head of config.toml as it stands; b"" where there is none."""
-    return _read(home + "/config.toml")
+    """The head of config.toml as it stands, one byte more than ``MAX_CONFIG`` where it goes on;
+    b"" where there is none, and what no reader takes where it cannot be opened."""
+    return _read(home + "/config.toml", MAX_CONFIG + 1, failed=b"\0")
+
+
+def may_name(raw: bytes, name: str) -> bool:
+    """False where no spelling of the setting's name, escaped or in UTF-16, is in config.toml."""
+    odd = b"\\" in raw or b"\0" in raw or len(raw) > MAX_CONFIG
+    return odd or name.encode() in raw.lower()
+
+
+def setting(raw: bytes, name: str) -> str | None:
+    """The text of a setting that stands for privacy, "" where it is not set, None where it is no
+    plain text or may be there and cannot be read: whoever asks then takes the careful way."""
+    if not may_name(raw, name):
+        return ""
+    sure = _by_line(raw, name)
+    return _by_parser(raw, name) if sure is None else sure
 
 
 def line_of(raw: bytes, name: str) -> str | None:
@@ -126,8 +154,59 @@ def line_of(raw: bytes, name: str) -> str | None:
     return ""
 
 
+def _by_line(raw: bytes, name: str) -> str | None:
+    """The text where one line sets it and no other can mean it; None for every doubt."""
+    if b"\\" in raw or b"\0" in raw or len(raw) > MAX_CONFIG:
+        return None
+    found = None
+    for line in raw.decode("utf-8", "replace").removeprefix("\ufeff").split("\n"):
+        bare = line.strip(" \t\r")
+        if bare[:1] == "#" and "\r" not in bare:
+            continue
+        if bare[:1] == "[" or '"""' in bare or "'''" in bare:
+            return None
+        if name in bare.lower():
+            key, _, rest = bare.partition("=")
+            text = _quoted(rest.strip(" \t")) if key.strip(" \t\"'") == name else None
+            if text is None or found is not None or not text.isprintable():
+                return None
+            found = text
+    return found or ""
+
+
+def _by_parser(raw: bytes, name: str) -> str | None:
+    import tomllib  # costs more than the whole hook: only for a file that needs it
+
+    try:
+        document = tomllib.loads(raw.decode() if len(raw) <= MAX_CONFIG else "=")
+    except (ValueError, RecursionError):
+        return None if _may_set(raw, name) else ""
+    value = document.pop(name, "")
+    plain = isinstance(value, str) and value.strip().isprintable()
+    return value if plain and not _is_key(document, name) else None
+
+
+def _may_set(raw: bytes, name: str) -> bool:
+    """Whether a file that is no TOML may set it: by a line with its name, or with a name that is
+    escaped."""
+    if b"\0" in raw or len(raw) > MAX_CONFIG:
+        return True
+    lines = raw.decode("utf-8", "replace").lower().splitlines()
+    return any(
+        name in line or "\\" in line.partition("=")[0] for line in lines if line.strip()[:1] != "#"
+    )
+
+
+def _is_key(value: object, name: str) -> bool:
+    """Whether a key in the document, at any depth, is the name in some case."""
+    if isinstance(value, dict):
+        inner = value.values()
+        return any(key.casefold() == name for key in value) or any(_is_key(v, name) for v in inner)
+    return isinstance(value, list) and any(_is_key(one, name) for one in value)
+
+
 def _excluded(home: str, folders: list[str], exclude: str) -> str:
-    configured = line_of(config_text(home), "exclude")
+    configured = setting(config_text(home), "exclude")
     if configured is None:
         return UNREADABLE
     glob = excluded_by(f"{configured}:{exclude}", folders) if configured or exclude else ""
@@ -184,14 +263,17 @@ def _directory() -> str:
         return "/"
 
 
-def _read(path: str) -> bytes:
-    """The head of a small file, b"" where there is none. Never waits on a pipe."""
+def _read(path: str, most: int, *, failed: bytes = b"") -> bytes:
+    """The head of a small file, b"" where there is none, ``failed`` where it cannot be opened.
+    Never waits on a pipe."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return b""
+    except OSError:
+        return failed
     try:
-        return os.read(fd, _MAX_FILE)
+        return os.read(fd, most)
     except OSError:
         return b""
     finally:

@@ -190,6 +190,13 @@ SETTINGS: tuple[Setting, ...] = (
         "Join new observations with older ones of the project, host and agent that have the same "
         "title and a text that agrees. `cmem dedup` shows what else looks alike.",
     ),
+    Setting(
+        "backups",
+        3,
+        "How many daily copies of the memory are kept in the folder `backups`; `cmem compress` "
+        "makes one a day. 0: none. See [backup](backup.md).",
+        guarded=True,
+    ),
 )
 
 
@@ -222,6 +229,7 @@ class Settings(NamedTuple):
     daily_tokens: int
     keep_raw_days: int
     dedup: bool
+    backups: int
 
 
 class Resolved(NamedTuple):

@@ -20,9 +20,11 @@ class Sieve:
 
     def kept(self, entries: Sequence[Entry]) -> list[Entry]:
         """The entries that are wanted; the others are counted."""
-        if not self._filters:
-            return list(entries)
-        return [entry for entry in entries if not self._is_filtered(entry)]
+        return [entry for entry in entries if self.keeps(entry)]
+
+    def keeps(self, entry: Entry) -> bool:
+        """Whether the entry is wanted; one that is not is counted."""
+        return not (self._filters and self._is_filtered(entry))
 
     def _is_filtered(self, entry: Entry) -> bool:
         wire = HOSTS.get(entry.host)

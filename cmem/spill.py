@@ -59,7 +59,8 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def read_all(home: str, *, limit: int) -> "list[tuple[str, Entry]]":
-    """The oldest spilled events with their files. What cannot be read is moved to spill/bad."""
+    """The oldest spilled events with their files. What cannot be read, or breaks the reader by a
+    fault of ours, is moved to spill/bad."""
     folder = paths.spill_dir(home)
     try:
         names = sorted(os.listdir(folder))
@@ -72,7 +73,7 @@ def read_all(home: str, *, limit: int) -> "list[tuple[str, Entry]]":
             _drop_stale(path)
         if not name.endswith(".event"):
             continue
-        entry = _entry(path)
+        entry = _entry(path, home)
         if entry is None:
             _set_aside(folder, name)
         else:
@@ -105,8 +106,23 @@ def remove(files: "Iterable[str]") -> None:
             pass
 
 
-def _entry(path: str) -> "Entry | None":
-    """The event in the file, named by the hook's own code; None when the file is no spill."""
+def _entry(path: str, home: str = "") -> "Entry | None":
+    """The event in the file; None when the file is no spill, or when it cannot be taken by a
+    fault of ours, which the log of ``home`` tells then."""
+    try:
+        return _read_entry(path)
+    except (OSError, MemoryError, ImportError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other files go on
+        if home:
+            from cmem import hooklog
+
+            hooklog.note(home, "spill", error, outcome="bad")
+        return None
+
+
+def _read_entry(path: str) -> "Entry | None":
+    """The event, named by the hook's own code."""
     from cmem import intake
     from cmem.model import Entry, Repo
 

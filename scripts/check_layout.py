@@ -60,6 +60,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "answer",
+        "backup",
         "batch",
         "breaker",
         "budget",
@@ -85,6 +86,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "observe",
         "projects_admin",
         "recompress",
+        "repair",
+        "restore",
         "schedule",
         "scan",
         "search",
@@ -113,8 +116,10 @@ OWNERS: dict[str, tuple[str, ...]] = {
 HOT = (
     *("", "answer", "config", "context", "context.block", "context.fence", "context.health"),
     *(
+        "context.gather",
         "context.inject",
         "context.links",
+        "context.rehydrate",
         "context.price",
         "context.render",
         "context.select",
@@ -139,7 +144,7 @@ HOT = (
         "privacy",
     ),
     *("privacy.gates", "project", "repo", "spill", "spool", "store", "store.connection"),
-    *("store.projects", "store.recent", "store.rows", "tokens"),
+    *("store.current", "store.projects", "store.recent", "store.rows", "tokens"),
 )
 HOT_IMPORTS = frozenset(("__future__", "_codecs", "apsw", "os", "sys", "time"))
 HOST_FIELDS = frozenset(
@@ -155,7 +160,9 @@ BANNED_NAMES = frozenset(("utils", "util", "helpers", "misc", "common"))
 # (path, rule) → why this one may.
 ALLOWED: dict[tuple[str, str], str] = {}
 # (path, function or "") → (lines, why it may be longer).
-LIMITS: dict[tuple[str, str], tuple[int, str]] = {}
+LIMITS: dict[tuple[str, str], tuple[int, str]] = {
+    ("cmem/privacy/gates.py", ""): (500, "the launcher carries it as one source"),
+}
 
 
 class Breach(NamedTuple):

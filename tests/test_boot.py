@@ -52,7 +52,8 @@ HASH = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 START = CAPTURE | {
     *("cmem.context", "cmem.context.block", "cmem.context.fence", "cmem.context.health"),
     *("cmem.context.inject", "cmem.context.price", "cmem.context.render", "cmem.context.select"),
-    *("cmem.errors", "cmem.here", "cmem.project", "cmem.store", "cmem.store.connection"),
+    *("cmem.context.gather", "cmem.errors", "cmem.here", "cmem.project"),
+    *("cmem.store", "cmem.store.connection"),
     *("cmem.store.projects", "cmem.store.recent", "cmem.store.rows", "cmem.tokens", HASH),
 }
 
@@ -78,6 +79,16 @@ def test_a_session_start_loads_these_modules_and_no_others(home: Path) -> None:
     samples.calc(home).close()
     payload = payload_bytes({"session_id": "s2", "cwd": "/src/calc", "source": "startup"})
     assert loaded(home, "SessionStart", payload) == (START, [])
+
+
+@pytest.mark.parametrize("source", ["compact", "resume"])
+def test_a_session_that_goes_on_loads_one_group_more(home: Path, source: str) -> None:
+    hookrun.ready(home)
+    samples.calc(home).close()
+    session = "5f7d2c1a-0000-4000-8000-000000000001"
+    payload = payload_bytes({"session_id": session, "cwd": "/src/calc", "source": source})
+    more = {"cmem.store.current", "cmem.context.rehydrate"}
+    assert loaded(home, "SessionStart", payload) == (START | more, [])
 
 
 @pytest.mark.parametrize("event", REGISTERED)

@@ -165,7 +165,7 @@ COMMANDS = [
     ("git status*,make", "make && git status", True),
     ("ls*", "ls & rm -r x", False),
     ("ls*", "ls 2>&1", True),
-    ("ls*", "ls &> out", True),
+    ("ls*", "ls &> out", False),
     ("ls*", "ls | head -3", True),
     ("ls*", "ls |\n head", False),
     ("echo *", "echo 'a; b' \"c && d\"", True),

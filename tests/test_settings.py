@@ -37,6 +37,7 @@ DEFAULTS = Settings(
     daily_tokens=2_000_000,
     keep_raw_days=30,
     dedup=False,
+    backups=3,
 )
 
 

@@ -39,11 +39,15 @@ def run(argv: list[str]) -> int:
 
 
 def _completed(argv: list[str]) -> list[str]:
-    """``cmem import FILE`` in full: what follows and is no source is a file, or an option."""
-    sources = [name.partition(" ")[2] for name in spec.BY_NAME if name.startswith("import ")]
-    if argv[:1] == ["import"] and argv[1:] and argv[1] not in (*sources, "--help", "-h"):
-        return ["import", "file", *argv[1:]]
-    return argv
+    """``cmem import FILE`` and ``cmem backup [FILE]`` in full: what follows and is no command of
+    the group is a file, or an option."""
+    if argv == ["backup"]:
+        return ["backup", "create"]
+    meant = {"import": "file", "backup": "create"}.get(argv[0]) if argv[1:] else None
+    if meant is None:
+        return argv
+    known = [name.partition(" ")[2] for name in spec.BY_NAME if name.startswith(f"{argv[0]} ")]
+    return argv if argv[1] in (*known, "--help", "-h") else [argv[0], meant, *argv[1:]]
 
 
 def _usage(argv: list[str], message: str) -> str:

@@ -147,7 +147,7 @@ def _file_at_fault(error: Exception) -> str:
 
 def _damage(name: str, file: str) -> str:
     if file == "memory.db":
-        return "memory.db is damaged; move it away or restore a backup"
+        return "memory.db is damaged; run `cmem doctor --repair`"
     if name == "compress":
         return "spool.db is damaged; move it away, hooks make a new one"
     return "spool.db is damaged; run `cmem compress`, which saves what can be read of it"

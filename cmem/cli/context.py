@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cmem import here, repo, settings
 from cmem.cli import off, output, place
-from cmem.context import block, inject
+from cmem.context import block, gather, inject
 from cmem.errors import CmemError, UsageError
+from cmem.store import current
+
+if TYPE_CHECKING:
+    import apsw
 
 SOURCES = ("startup", "clear", "compact", "resume", "fork")
+# Which session goes on is only known where one is named.
+SILENT = ("resume", *inject.SILENT)
 
 
 def run(values: Mapping[str, Any]) -> int:
@@ -20,12 +26,21 @@ def run(values: Mapping[str, Any]) -> int:
         raise UsageError(f"no such source: {source}; known: {', '.join(SOURCES)}")
     if values["budget"] is not None and values["budget"] < 1:
         raise UsageError("--budget must be at least 1")
+    if values["remove"]:
+        from cmem.cli import agents_file  # what few calls need
+
+        return agents_file.remove(values["remove"], dry_run=values["dry_run"])
     budget = _budget(values)
     name, text, tokens, chosen, omitted = _build(values, budget)
     # What is asked for by its name is not what a session in this folder would be given.
     why = "" if values["project"] else off.why()
-    if source in inject.SILENT or why:
+    silent = source in SILENT and not (source == "resume" and values["session"])
+    if silent or why:
         text, tokens, chosen = "", 0, []
+    if values["write"]:
+        from cmem.cli import agents_file
+
+        return agents_file.write(values["write"], text, dry_run=values["dry_run"])
     if values["json"]:
         items = [{"id": ref, "why": why} for ref, why in chosen]
         output.write_json(
@@ -33,16 +48,29 @@ def run(values: Mapping[str, Any]) -> int:
         )
         return 0
     if not text:
-        silent = f"a session that begins with {source} already holds its block"
-        nothing = silent if source in inject.SILENT else _nothing(name, budget, omitted=omitted)
-        nothing = why or nothing
-        output.write_lines([output.plain(nothing)])
+        holds = f"a session that begins with {source} already holds its block"
+        nothing = holds if source in SILENT else _nothing(name, budget, omitted=omitted)
+        output.write_lines([output.plain(why or nothing)])
         return 0
-    output.write_lines(output.paragraphs(text))
+    output.write_lines(_coloured(text))
     if values["explain"]:
         told = (output.plain(f"{ref}: {why}")[0][0] for ref, why in chosen)
         output.write_lines([(line, "dim")] for line in told)
     return 0
+
+
+def _coloured(text: str) -> list[output.Line]:
+    """The block for a terminal: headings stand out, the frame steps back."""
+    lines = output.paragraphs(text)
+    return [[(piece, _style(piece))] for line in lines for piece, _none in line]
+
+
+def _style(text: str) -> str:
+    if text.startswith("- "):
+        return ""
+    if text.startswith("  "):
+        return "dim"
+    return "bold" if text.endswith(":") and not text.startswith("<") else "dim"
 
 
 def _nothing(name: str, budget: int, *, omitted: int) -> str:
@@ -71,8 +99,24 @@ def _build(values: Mapping[str, Any], budget: int) -> "block.Block":
         return identity[2], "", 0, [], 0
     try:
         if not values["project"]:
-            return block.build(conn, identity, cwd=cwd, branch=found[2], budget=budget)
-        scope = place.scope(conn, values)
-        return block.of_project(conn, (scope.projects or (0,))[0], budget=budget)
+            read = gather.for_directory(
+                conn,
+                identity,
+                cwd=cwd,
+                branch=found[2],
+                session=_host_session(conn, values["session"]),
+                source=values["source"],
+                parts=bool(values["explain"]),
+            )
+        else:
+            scope = place.scope(conn, values)
+            project = (scope.projects or (0,))[0]
+            read = gather.for_project(conn, project, parts=bool(values["explain"]))
+        return block.of_rows(conn, read, budget=budget)
     finally:
         conn.close()
+
+
+def _host_session(conn: apsw.Connection, text: str | None) -> str:
+    ref = place.session(conn, text)
+    return "" if ref is None else current.host_id(conn, ref)

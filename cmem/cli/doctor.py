@@ -6,20 +6,23 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cmem import settings
+from cmem import repair, settings, spool_repair
 from cmem.cli import output, place
+from cmem.cli.writing import locked
 from cmem.doctor import finding
 from cmem.doctor.examine import examine
 
 if TYPE_CHECKING:
     from cmem.cli.output import Line
     from cmem.doctor.finding import Finding
+    from cmem.repair import Repaired
 
 STYLES = {finding.OK: "green", finding.WARN: "yellow", finding.ERROR: "bold red"}
 
 
 def run(values: Mapping[str, Any]) -> int:
-    """Print what every check says; 1 when a link is broken."""
+    """Print what every check says; 1 when a link is broken. ``--repair`` comes first."""
+    repaired = _repair() if values["repair"] else None
     env = settings.environment()
     found = examine(
         os.path.abspath(place.home()),
@@ -30,8 +33,11 @@ def run(values: Mapping[str, Any]) -> int:
     )
     ok = finding.healthy(found)
     if values["json"]:
-        output.write_json({"ok": ok, "findings": [one._asdict() for one in found]})
+        document: dict[str, Any] = {"ok": ok, "findings": [one._asdict() for one in found]}
+        output.write_json(document | ({"repair": repaired._asdict()} if repaired else {}))
     else:
+        if repaired is not None:
+            output.write_lines([(line, "")] for line in _told(repaired))
         output.write_lines(line for one in found for line in _lines(one))
     return 0 if ok else 1
 
@@ -41,3 +47,34 @@ def _lines(one: Finding) -> Iterator[Line]:
     yield [level, (f"{one.name}: ", "bold"), *output.plain(one.detail)]
     if one.fix:
         yield [("       fix: ", "dim"), *output.plain(one.fix)]
+
+
+def _repair() -> Repaired:
+    """Repair the mailbox and the memory while no compress is at work."""
+    with locked() as home:
+        conn, told = spool_repair.open_drain(home)
+        if conn is not None:
+            conn.close()
+        done = repair.repair(home, now=place.now_ms())
+    return done._replace(done=f"{done.done}; {told}") if told else done
+
+
+def _told(done: Repaired) -> Iterator[str]:
+    yield f"Repair: {done.done}."
+    if done.rows:
+        yield f"  saved: {_counts(done.rows)}"
+    if done.from_backup:
+        yield f"  from {done.copy}: {_counts(done.from_backup)}"
+    if done.rows:
+        yield f"  lost: {_counts(done.lost) or 'no row that another one names'}"
+        yield f"  pages that were empty or unreadable: {done.bad_pages}"
+    if done.forgotten:
+        yield f"  taken out, because it was forgotten: {done.forgotten} rows"
+    if done.kept:
+        yield f"  the damaged files are kept in {done.kept}"
+
+
+def _counts(found: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{table.replace('_', ' ')} {count}" for table, count in found.items() if count
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,9 @@ def document(item: Hit) -> dict[str, Any]:
     return item._asdict() | {"kind": KIND_WORDS.get(item.kind, item.kind)}
 
 
-def lines(item: Hit, *, mark: str = "") -> list[Line]:
-    """A line with id, time, type, title, project and cost; a second one with the text."""
+def lines(item: Hit, *, mark: str = "", words: Sequence[str] = ()) -> list[Line]:
+    """A line with id, time, type, title, project and cost; a second one with the text, in which
+    ``words`` stand out on a terminal."""
     name = clean(item.title, one_line=True) or "(untitled)"
     more = clean(item.subtitle, one_line=True)
     kind = clean(item.type, one_line=True)
@@ -48,7 +50,17 @@ def lines(item: Hit, *, mark: str = "") -> list[Line]:
     ]
     text = clean(item.snippet, one_line=True)
     indent = " " * (len(mark) + 4)
-    return [first, [(indent + text, "")]] if text and text != name else [first]
+    if not text or text == name:
+        return [first]
+    return [first, [(indent, ""), *_marked(text, words)]]
+
+
+def _marked(text: str, words: Sequence[str]) -> Line:
+    # A pipe has no styles: nothing is looked for.
+    if not words or not sys.stdout.isatty():
+        return [(text, "")]
+    pieces = snippet.pieces(text, words)
+    return [(piece, "bold yellow" if is_word else "") for piece, is_word in pieces]
 
 
 def _item(record: records.Record) -> Hit:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cmem.cli import items, output, place
-from cmem.errors import UsageError
+from cmem.errors import CmemError, UsageError
+from cmem.hosts import wire
+from cmem.privacy.sanitise import clean
+from cmem.search import fields, when
 from cmem.search import run as core
-from cmem.search import when
+from cmem.store import projects
 
 if TYPE_CHECKING:
     import apsw
@@ -20,6 +24,8 @@ FILTERS = (
     "file",
     "session",
     "host",
+    "branch",
+    "agent",
     "since",
     "until",
     "project",
@@ -29,18 +35,21 @@ FILTERS = (
 
 def run(values: Mapping[str, Any]) -> int:
     """Print the hits for a query and filters; 0 also when there are none."""
-    text = " ".join(values["query"])
-    if not text.strip() and not any(values[name] for name in FILTERS):
+    typed = " ".join(values["query"])
+    if not typed.strip() and not any(values[name] for name in FILTERS):
         raise UsageError("say what to look for, or give a filter such as --type or --since")
     if values["limit"] < 1:
         raise UsageError("--limit must be at least 1")
     now = place.now_ms()
-    since, until = when.parse_range(values["since"], values["until"], now)
-    kinds = tuple(place.kinds(values["kind"]))
+    when.parse_range(values["since"], values["until"], now)
+    place.kinds(values["kind"])
     conn = place.store()
     if conn is None:
-        return _print(values, core.SearchResult(text, [], []), "no memories yet")
+        return _print(values, core.SearchResult(typed, [], []), "no memories yet")
     try:
+        text, values = _with_fields(conn, typed, values, now=now)
+        since, until = when.parse_range(values["since"], values["until"], now)
+        kinds = tuple(place.kinds(values["kind"]))
         scope = place.scope(conn, values)
         filters = core.Filters(
             kinds=kinds,
@@ -51,11 +60,47 @@ def run(values: Mapping[str, Any]) -> int:
             since=since,
             until=until,
             file=values["file"] or "",
+            branch=values["branch"] or "",
+            agent=values["agent"] or "",
         )
-        result = _search(conn, text, filters, values, now=now)
+        result = _search(conn, text, filters, values, now=now)._replace(query=typed)
     finally:
         conn.close()
     return _print(values, result, f"nothing found in {scope.name}")
+
+
+def _with_fields(
+    conn: apsw.Connection, text: str, values: Mapping[str, Any], *, now: int
+) -> tuple[str, Mapping[str, Any]]:
+    """The words of the query, and the values with the filters that stood among them. An option
+    counts more than the same filter among the words."""
+
+    def is_readable(parse: Callable[[str], object]) -> Callable[[str], bool]:
+        def is_usable(value: str) -> bool:
+            try:
+                parse(value)
+            except CmemError:
+                return False
+            return True
+
+        return is_usable
+
+    usable = {
+        "kind": is_readable(lambda value: place.kinds([value])),
+        "since": is_readable(lambda value: when.parse_since(value, now)),
+        "until": is_readable(lambda value: when.parse_until(value, now)),
+        "host": lambda value: value.lower() in wire.HOSTS,
+        "project": lambda value: bool(projects.find_by_name(conn, value)),
+        "session": is_readable(lambda value: place.session(conn, value)),
+    }
+    left, given = fields.split(text, usable)
+    if values["all_projects"]:
+        given.pop("project", None)
+    more = {
+        name: values[name] or (found if isinstance(values[name], list | tuple) else found[-1])
+        for name, found in given.items()
+    }
+    return left, {**values, **more}
 
 
 def _session(conn: apsw.Connection, given: str | None) -> str:
@@ -83,15 +128,21 @@ def _search(
     hits = {hit.id: hit for result in found for hit in result.hits}
     best = sorted(hits.values(), key=lambda hit: (-hit.score, -hit.created_at, hit.id))
     steps = list(dict.fromkeys(step for result in found for step in result.steps))
-    return core.SearchResult(text, steps, best[: values["limit"]])
+    merged = found[0]._replace(steps=steps, hits=best[: values["limit"]])
+    return merged._replace(replaced={word: x for one in found for word, x in one.replaced.items()})
 
 
 def _print(values: Mapping[str, Any], result: core.SearchResult, nothing: str) -> int:
     if values["json"]:
         hits = [items.document(hit) for hit in result.hits]
-        output.write_json({"query": result.query, "steps": result.steps, "hits": hits})
+        replaced = {"replaced": result.replaced} if result.replaced else {}
+        output.write_json({"query": result.query, "steps": result.steps, **replaced, "hits": hits})
         return 0
+    for word, shown in result.replaced.items():
+        words = ", ".join(shown) or "the nearest"
+        said = clean(f"no results for {word}, showing {words}", one_line=True)
+        sys.stderr.write(f"{said}\n")
     if not result.hits:
         output.write_lines([output.plain(nothing)])
-    output.write_lines(line for hit in result.hits for line in items.lines(hit))
+    output.write_lines(line for hit in result.hits for line in items.lines(hit, words=result.words))
     return 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cmem.cli import items, output, place
+from cmem.cli import items, listing, output, place
 from cmem.errors import CmemError, UsageError
+from cmem.search import when
 from cmem.store import projects, read, window
 
 if TYPE_CHECKING:
@@ -24,16 +25,40 @@ def run(values: Mapping[str, Any]) -> int:
     if not (0 <= values["before"] <= MOST and 0 <= values["after"] <= MOST):
         raise UsageError(f"--before and --after must be between 0 and {MOST}")
     kinds = place.kinds(values["kind"]) or list(KINDS)
+    ranged = _is_range(values)
     conn = place.store()
     if conn is None:
         if values["anchor"] and place.parse_id(" ".join(values["anchor"])):
             raise CmemError(f"no memories yet, so no {' '.join(values['anchor'])}")
         return _print(values, "", [], nothing="no memories yet")
     try:
-        anchor, found = _around(conn, kinds, values)
+        anchor, found = (
+            ("", _of_time(conn, kinds, values)) if ranged else _around(conn, kinds, values)
+        )
     finally:
         conn.close()
     return _print(values, anchor, found, nothing="nothing to show yet")
+
+
+def _is_range(values: Mapping[str, Any]) -> bool:
+    """Whether a time is asked for and no anchor; UsageError for both, and for a bad time."""
+    when.parse_range(values["since"], values["until"], place.now_ms())
+    listing.check_ways(values["by"])
+    if not 1 <= values["limit"] <= MOST:
+        raise UsageError(f"--limit must be between 1 and {MOST}")
+    ranged = values["since"] is not None or values["until"] is not None
+    if ranged and " ".join(values["anchor"]).strip():
+        raise UsageError("give either an anchor, or --since and --until")
+    return ranged
+
+
+def _of_time(conn: apsw.Connection, kinds: list[str], values: Mapping[str, Any]) -> list[Hit]:
+    session = place.session(conn, values["session"])
+    scope = place.scope(conn, values)
+    found = listing.between(conn, values, scope.projects, kinds=tuple(kinds))
+    if session is not None:
+        found = [one for one in found if one.session == f"N{session}"]
+    return list(reversed(found))
 
 
 def _around(
@@ -101,6 +126,9 @@ def _print(values: Mapping[str, Any], anchor: str, found: list[Hit], *, nothing:
         return 0
     if not found:
         output.write_lines([output.plain(nothing)])
+    if values["by"]:
+        output.write_lines(listing.grouped(found, [values["by"]]))
+        return 0
     output.write_lines(
         line
         for item in found

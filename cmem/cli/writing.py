@@ -22,12 +22,7 @@ def writer(*, take_in: bool) -> Iterator[apsw.Connection]:
     """The store for writing, with no compress at work: a run in the middle of a call would
     bring back what its evidence told. ``take_in``: the mailbox is emptied into it first.
     BusyError when another run does not end in time."""
-    home = place.home()
-    paths.ensure_home(home)
-    fd = lock.acquire(paths.lock_file(home), wait_ms=LOCK_WAIT_MS)
-    if fd is None:
-        raise BusyError("a compress is running; try again when it is done")
-    try:
+    with locked() as home:
         conn = connection.open_writer(home, now=place.now_ms())
         try:
             if take_in:
@@ -35,6 +30,19 @@ def writer(*, take_in: bool) -> Iterator[apsw.Connection]:
             yield conn
         finally:
             conn.close()
+
+
+@contextmanager
+def locked() -> Iterator[str]:
+    """The data home with no compress at work, the store unopened: it may be damaged. BusyError
+    when another run does not end in time."""
+    home = place.home()
+    paths.ensure_home(home)
+    fd = lock.acquire(paths.lock_file(home), wait_ms=LOCK_WAIT_MS)
+    if fd is None:
+        raise BusyError("a compress is running; try again when it is done")
+    try:
+        yield home
     finally:
         lock.release(fd)
 

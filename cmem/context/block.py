@@ -1,7 +1,10 @@
-"""The whole block of one project: read, select, render, fence. HOT."""
+"""The whole block of one project: read, select, render, fence. HOT.
 
-from cmem.context import fence, price, render, select
-from cmem.store import projects, recent
+At a start or a clear it is the project's; after a compaction it begins with what this session
+was asked and has done; a resumed session gets only what others added since its last event.
+"""
+
+from cmem.context import fence, gather, price, render, select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -9,15 +12,19 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from cmem.context.select import Ranked
+    from cmem.context.gather import Read
+    from cmem.store import recent
 
     # project name, text ("" when there is nothing to tell), tokens, [(id, why)], omitted
     Block = tuple[str, str, int, list[tuple[str, str]], int]
+    Items = list[tuple[str, str]]
 
 MAX_UNITS = 9_500
-SUMMARIES = 5
 HEADING = "Memories of"
+SINCE = "New since this session, of"
 PINNED = "Pinned:"
+EVERYWHERE = "In every project:"
+OPEN = "Still to be done:"
 
 
 def build(
@@ -28,105 +35,106 @@ def build(
     branch: str,
     budget: int,
     session: str = "",
+    source: str = "startup",
 ) -> "Block":
     """The block for a directory. A folder that is no project gets only what was captured in
-    that very folder."""
-    project = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
-    if project is None:
-        return identity[2], "", 0, [], 0
-    only_in = cwd if identity[1] == projects.UNSORTED else ""
-    return of_project(conn, project, only_in=only_in, branch=branch, budget=budget, session=session)
+    that very folder, and a project without memories what holds in every project."""
+    read = gather.for_directory(
+        conn, identity, cwd=cwd, branch=branch, session=session, source=source
+    )
+    return of_rows(conn, read, budget=budget)
 
 
-def of_project(
-    conn: "apsw.Connection",
-    project: int,
-    *,
-    only_in: str = "",
-    branch: str = "",
-    budget: int,
-    session: str = "",
-) -> "Block":
-    """The block of a project; ``only_in``: of sessions that began in that directory."""
-    name = recent.name_of(conn, project)
-    family = projects.family(conn, project)
-    rows = recent.observations(conn, family, select.CANDIDATES)
-    summaries = recent.summaries(conn, family, SUMMARIES)
-    if only_in:
-        met = {row[6] for row in rows} | {row[1] for row in summaries}
-        here = recent.sessions_in(conn, met, only_in)
-        rows = [row for row in rows if row[6] in here]
-        summaries = [row for row in summaries if row[1] in here]
-    rows, external = select.visible(rows)
-    own = recent.session_of(conn, {row[6] for row in rows}, session)
-    ids = [row[0] for row in rows]
-    ranked = select.rank(
-        rows,
-        branch=branch,
-        files=recent.files(conn, ids) if ids else {},
-        session=own,
-    )
-    details = recent.details(conn, [one[1][0] for one in ranked[: select.DETAILED]])
-    body, items = _compose(
-        name, ranked, details=details, summaries=summaries, external=external, budget=budget
-    )
+def of_rows(conn: "apsw.Connection", read: "Read", *, budget: int) -> "Block":
+    """The block made of what was read."""
+    known = len(read.ranked) + read.external
+    body, items = _compose(conn, read, budget)
     if not items:
-        return name, "", 0, [], len(rows) + external
-    text = fence.wrap(body, recent.hmac_key(conn))
-    omitted = len(rows) + external - sum(one[0][0] == "O" for one in items)
-    return name, text, price.count(text), items, omitted
+        return read.name, "", 0, [], known
+    text = fence.wrap(body, gather.key(conn))
+    own = {f"O{one[1][0]}" for one in read.ranked}
+    omitted = known - sum(one[0] in own for one in items)
+    return read.name, text, price.count(text), items, omitted
 
 
-def _compose(
-    name: str,
-    ranked: "Ranked",
-    *,
-    details: "dict[int, tuple[str, list[str]]]",
-    summaries: "Sequence[recent.Summary]",
-    external: int,
-    budget: int,
-) -> "tuple[str, list[tuple[str, str]]]":
+def _compose(conn: "apsw.Connection", read: "Read", budget: int) -> "tuple[str, Items]":
     """The body's lines within the budget, and what is in it and why."""
     purse = select.Purse(budget, MAX_UNITS)
-    head = render.notice(name)
-    foot = render.digging("O" + "9" * 9, omitted=len(ranked), external=external)
+    head = render.notice(read.name)
+    foot = render.digging("O" + "9" * 9, omitted=len(read.ranked), external=read.external)
     frame = [head, render.economics(99, read=99_999, work=9_999_999), *foot, "=" * 72]
     if not purse.pay([*frame, PINNED]):
         return "", []
-    summary, last = select.choose_summary(summaries, purse)
-    shown, told = select.choose(ranked, details, purse)
-    items = [(f"O{row[0]}", why) for _, row, why in shown]
+    so_far, items = _so_far(conn, read, purse)
+    seen = {ref for ref, _why in items}
+    ranked = [one for one in read.ranked if f"O{one[1][0]}" not in seen]
+    wide, open_work, added = _fixed(read, budget, purse)
+    summary, last = select.choose_summary(read.summaries, purse)
     if summary is not None:
-        items.insert(0, (f"S{summary[0]}", "last session"))
+        items.append((f"S{summary[0]}", "last session"))
+    items += added
+    details = gather.details(conn, [one[1][0] for one in ranked[: select.DETAILED]])
+    shown, told = select.choose(ranked, details, purse)
+    items += [(f"O{row[0]}", why) for _, row, why in shown]
     if not items:
         return "", []
-    lines = _sections([one[1] for one in shown], told, last)
-    foot = render.digging(_anchor(items), omitted=len(ranked) - len(shown), external=external)
-    work = _work([one[1] for one in shown])
-    read = price.count("\n".join([*frame[:1], *lines, *foot])) + 40
-    economics = render.economics(len(items), read=read, work=work)
+    heading = SINCE if read.resumed else HEADING
+    rest = _timeline([one[1] for one in shown], told, heading)
+    pinned, days = rest
+    lines = [*so_far, *pinned, *wide, *last, *open_work, *days]
+    seen |= {ref for ref, _why in items}
+    rows = [one[1] for one in read.ranked if f"O{one[1][0]}" in seen]
+    left = len(read.ranked) - len(rows)
+    foot = render.digging(_anchor(items), omitted=left, external=read.external)
+    cost = price.count("\n".join([head, *lines, *foot])) + 40
+    economics = render.economics(len(items), read=cost, work=_work(rows))
     return "\n".join([head, economics, *lines, *foot]), items
 
 
-def _sections(
-    rows: "Sequence[recent.Observation]", told: dict[int, list[str]], summary: list[str]
-) -> list[str]:
-    """Pinned first, then the last session, then the days."""
-    lines: list[str] = []
+def _so_far(
+    conn: "apsw.Connection", read: "Read", purse: select.Purse
+) -> "tuple[list[str], Items]":
+    """The section of a session that was compacted."""
+    if not read.turns:
+        return [], []
+    from cmem.context import rehydrate
+
+    own = read.own
+    details = gather.details(conn, [row[0] for _turn, row in own[: rehydrate.DETAILED]])
+    return rehydrate.section(read.session, read.turns, own, details=details, purse=purse)
+
+
+def _fixed(read: "Read", budget: int, purse: select.Purse) -> "tuple[list[str], list[str], Items]":
+    """What holds in every project and what is still to be done, each within its share."""
+    wide = [(f"O{row[0]}", render.title_line(row)) for row in read.wide]
+    ids, everywhere = select.choose_lines(
+        wide, purse, most=int(budget * select.WIDE_SHARE), heading=EVERYWHERE
+    )
+    items = [(ref, "in every project") for ref in ids]
+    todo = [(f"W{one[0]}", render.item_line(one)) for one in read.items]
+    ids, open_work = select.choose_lines(
+        todo, purse, most=int(budget * select.WORK_SHARE), heading=OPEN
+    )
+    return everywhere, open_work, [*items, *((ref, "still to be done") for ref in ids)]
+
+
+def _timeline(
+    rows: "Sequence[recent.Observation]", told: dict[int, list[str]], heading: str
+) -> tuple[list[str], list[str]]:
+    """The lines of the pinned, and those of the days."""
     pinned = [row for row in rows if row[3]]
-    if pinned:
-        lines.append(PINNED)
-    for row in pinned:
-        lines.extend(told[row[0]])
-    lines.extend(summary)
-    lines.extend(render.timeline([row for row in rows if not row[3]], told, HEADING))
-    return lines
+    lines = [text for row in pinned for text in told[row[0]]]
+    days = render.timeline([row for row in rows if not row[3]], told, heading)
+    return ([PINNED, *lines] if pinned else []), days
 
 
 def _anchor(items: "Sequence[tuple[str, str]]") -> str:
-    """The id the footer's examples use: the newest observation shown, else the summary."""
+    """The id the footer's examples use: the newest observation shown, else what there is that
+    can be looked at."""
     numbers = [int(one[0][1:]) for one in items if one[0][0] == "O"]
-    return f"O{max(numbers)}" if numbers else items[0][0]
+    if numbers:
+        return f"O{max(numbers)}"
+    return next((ref for ref, _why in items if ref[0] != "W"), "")
 
 
 def _work(rows: "Sequence[recent.Observation]") -> int:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     Identity = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 
-# A resumed or forked session still holds the block it started with.
-SILENT = ("resume", "fork")
+# A forked session holds its parent's block, and no host says which session that was.
+SILENT = ("fork",)
 
 
 def session_start(
@@ -31,30 +31,40 @@ def session_start(
 ) -> bytes:
     """The complete document for the host; b"" where there is nothing to say.
 
-    ``session`` is the host's id of the running session: after a compaction its own memories
-    come first. A project without memories gets one line for the person, none for the model;
-    a damaged file gets one too. ``answer`` is the key under which a host takes the block if it
+    ``session`` is the host's id of the running session: after a compaction what it was asked
+    and did comes first, and resumed it gets only what is new since its last event. A project
+    without memories gets one line for the person, none for the model; a damaged file gets one
+    too. ``answer`` is the key under which a host takes the block if it
     has not Claude Code's form; nothing of such a host's is shown to the person.
     """
-    if source in SILENT or budget <= 0:
+    resumed = source == "resume"
+    if source in SILENT or budget <= 0 or (resumed and not session):
         return b""
     identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
-    own = session if source == "compact" else ""
     try:
         name, text, trouble = _remembered(
-            home, identity, cwd=cwd, branch=repo[2], budget=budget, session=own
+            home, identity, cwd=cwd, branch=repo[2], budget=budget, session=session, source=source
         )
     except Exception as error:
         if not health.is_damage(error):
             raise
         name, text, trouble = identity[2], "", health.MEMORY_DAMAGED
+    if resumed and not text:  # the session knows all there is, and was told of any trouble
+        return b""
     if answer:
         return f'{{"{answer}":'.encode() + quoted(text) + b"}\n" if text else b""
     return document(text, _message(name, text, trouble))
 
 
 def _remembered(
-    home: str, identity: "Identity", *, cwd: str, branch: str, budget: int, session: str
+    home: str,
+    identity: "Identity",
+    *,
+    cwd: str,
+    branch: str,
+    budget: int,
+    session: str,
+    source: str,
 ) -> tuple[str, str, str]:
     """(the project's name, its block or "", what is wrong or "")."""
     conn = connection.open_reader(home, index=False)
@@ -62,7 +72,15 @@ def _remembered(
         return identity[2], "", _spilling(home)
     connection.begin_reading(conn)
     try:
-        found = block.build(conn, identity, cwd=cwd, branch=branch, budget=budget, session=session)
+        found = block.build(
+            conn,
+            identity,
+            cwd=cwd,
+            branch=branch,
+            budget=budget,
+            session=session,
+            source=source,
+        )
         return found[0], found[1], _spilling(home) or _trouble(conn)
     finally:
         conn.close()

@@ -31,7 +31,8 @@ def title_line(row: "Observation") -> str:
     mark = "pinned " if row[3] else ""
     kind = row[2]
     if not (kind.isascii() and kind.isidentifier() and len(kind) <= TYPE_CAP):
-        kind = line(kind, TYPE_CAP) or "note"
+        # With our colon behind it, a bracket would end a Markdown reference.
+        kind = line(kind, TYPE_CAP).rstrip("] ") or "note"
     return f"- O{row[0]} {mark}{kind}: {line(row[10], TITLE_CAP)} (~{row[9]} tokens)"
 
 
@@ -78,6 +79,11 @@ def day(at: int) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(at / 1000))
 
 
+def item_line(item: "tuple[int, str, str]") -> str:
+    """Something still to be done."""
+    return f"- W{item[0]} {line(item[1], FACT_CAP)}"
+
+
 def timeline(
     rows: "Sequence[Observation]", told: "dict[int, list[str]]", heading: str
 ) -> list[str]:
@@ -105,13 +111,16 @@ def economics(shown: int, *, read: int, work: int) -> str:
 
 
 def digging(anchor: str, *, omitted: int, external: int) -> list[str]:
-    """How to see more, with an id that exists."""
+    """How to see more, with an id that exists; ``anchor`` "": there is only open work."""
     lines = []
     if omitted:
         noun = "memory is" if omitted == 1 else "memories are"
         lines.append(f"Not shown: {omitted} more recent {noun} stored; see cmem search.")
     if external:
         lines.append(f"Not shown: {external} from outside sources; see cmem search.")
+    if not anchor:
+        lines.append('Look closer: `cmem state list`, `cmem search "words"`.')
+        return lines
     lines.append(
         f"Look closer: `cmem get {anchor}` (all of it), `cmem timeline {anchor}` (what happened "
         f'around it), `cmem search "words"`, `cmem raw {anchor}` (original tool calls).'

@@ -1,8 +1,10 @@
 """Which memories fit the budget, and why each is there. HOT; pure.
 
-Candidates are the newest of the project; *now* is the time of the newest one, so the choice
-does not move with the clock. A score falls by half each week and is weighed by type, branch,
-shared files and agent. Titles come before details: an id is enough to ask for the rest.
+Candidates are the newest of the project, and what a person has pinned or written; *now* is the
+time of the newest one, so the choice does not move with the clock. A score falls by half each
+week and is weighed by type, branch, shared files and agent; what a person wrote keeps half of
+it. The third memory of one file, or of one turn, counts less, the fourth still less, so that one
+topic does not fill the block. Titles come before details: an id is enough to ask for the rest.
 """
 
 from _codecs import utf_16_le_encode
@@ -11,7 +13,7 @@ from cmem.context import price, render
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from cmem.store.recent import Observation, Summary
 
@@ -22,6 +24,7 @@ CANDIDATES = 50
 DETAILED = 12
 HALF_LIFE_MS = 7 * 86_400_000
 WEIGHTS = {
+    "note": 1.6,
     "decision": 1.6,
     "security_alert": 1.6,
     "bugfix": 1.3,
@@ -31,6 +34,21 @@ WEIGHTS = {
     "change": 1.0,
     "discovery": 1.0,
 }
+# A branch is what the next prompt most often goes on with (scripts/eval_context.py).
+BRANCH = 1.6
+# How much of its score a note written by hand keeps, however old it is.
+NOTE_FLOOR = 0.5
+# So many memories of one topic count in full, each further one so much less; of subagents
+# together, whatever the topic.
+FREE = 2
+AGENTS_FREE = 4
+CROWD = 0.85
+AGENTS = "\0agents"
+OWN = 10.0
+PIN = 100.0
+# Of the budget: what all projects' notes and the open work may take at most.
+WIDE_SHARE = 0.1
+WORK_SHARE = 0.15
 # Of what is left after summary and pinned: the share titles may take before details do.
 TITLE_SHARE = 0.6
 # A title pays its part of the day's heading too.
@@ -50,39 +68,79 @@ def rank(
     branch: str,
     files: dict[int, set[str]],
     session: int = 0,
+    notes: "Container[int]" = (),
+    parts: bool = False,
 ) -> "Ranked":
-    """Best first. ``session``: the running session after a compaction; its own come first."""
+    """Best first. ``session``: the running session after a compaction; its own come first.
+    ``notes``: those written by hand. ``parts``: each reason with its number."""
     if not rows:
         return []
     newest = max(row[1] for row in rows)
+    latest = rows[0][6]
     touched: set[str] = set()
     for row in rows:
-        if row[6] == rows[0][6]:
+        if row[6] == latest:
             touched |= files.get(row[0], set())
     ranked: Ranked = []
     for row in rows:
-        score = 0.5 ** ((newest - row[1]) / HALF_LIFE_MS) * WEIGHTS.get(row[2], 1.0)
-        reasons = ["recent"]
-        if row[2] in ("decision", "security_alert"):
-            reasons.append(row[2])
+        age = 0.5 ** ((newest - row[1]) / HALF_LIFE_MS)
+        if row[0] in notes:
+            age = max(age, NOTE_FLOOR)
+        reasons = [("recent", age)]
+        if row[2] in WEIGHTS and (parts or WEIGHTS[row[2]] > 1.3):
+            reasons.append((row[2], WEIGHTS[row[2]]))
         if branch and row[12] == branch:
-            score *= 1.2
-            reasons.append("branch " + branch)
-        if row[6] != rows[0][6] and touched & files.get(row[0], set()):
-            score *= 1.2
-            reasons.append("files of the last session")
+            reasons.append(("branch " + branch, BRANCH))
+        if row[6] != latest and not touched.isdisjoint(files.get(row[0], ())):
+            reasons.append(("files of the last session", 1.2))
         if row[7]:
-            score *= 0.6
-            reasons.append("by a subagent")
-        if session and row[6] == session:
-            score += 10
-            reasons.append("this session")
-        if row[3]:
-            score += 100
-            reasons.insert(0, "pinned")
-        ranked.append((score, row, ", ".join(reasons)))
+            reasons.append(("by a subagent", 0.6))
+        ranked.append(_scored(row, reasons, own=bool(session) and row[6] == session, parts=parts))
     ranked.sort(key=lambda one: (-one[0], -one[1][1], -one[1][0]))
-    return ranked
+    return _spread(ranked, files, parts=parts)
+
+
+def _scored(
+    row: "Observation", reasons: "list[tuple[str, float]]", *, own: bool, parts: bool
+) -> tuple[float, "Observation", str]:
+    score = WEIGHTS.get(row[2], 1.0)
+    for name, factor in reasons:
+        if name != row[2]:
+            score *= factor
+    told = [f"{name} x{factor:.2f}" if parts else name for name, factor in reasons]
+    if own:
+        score += OWN
+        told.append("this session")
+    if row[3]:
+        score += PIN
+        told.insert(0, "pinned")
+    return score, row, ", ".join(told)
+
+
+def _spread(ranked: "Ranked", files: dict[int, set[str]], *, parts: bool) -> "Ranked":
+    """The same rows, those that crowd one topic further down."""
+    met: dict[object, int] = {}
+    spread: Ranked = []
+    for score, row, why in ranked:
+        topics: Iterable[object] = files.get(row[0]) or ((row[6], row[5]),)
+        crowd = -FREE
+        if row[7]:
+            crowd = max(crowd, met.get(AGENTS, 0) - AGENTS_FREE)
+            met[AGENTS] = met.get(AGENTS, 0) + 1
+        for topic in topics:
+            seen = met.get(topic, 0)
+            met[topic] = seen + 1
+            crowd = max(crowd, seen - FREE)
+        crowd += 1
+        if crowd > 0 and score < OWN:
+            factor = CROWD**crowd
+            told = f"{why}, its topic is told of x{factor:.2f}"
+        else:
+            factor, told = 1.0, why
+        left = score * factor
+        spread.append((left, row, f"{told} = {left:.2f}" if parts else why))
+    spread.sort(key=lambda one: (-one[0], -one[1][1], -one[1][0]))
+    return spread
 
 
 class Purse:
@@ -94,12 +152,13 @@ class Purse:
         self.left = left
         self.units = units
 
-    def pay(self, lines: "Sequence[str]", *, keep: int = 0) -> bool:
-        """Take the lines' price if that leaves ``keep``; False, and nothing taken, if not."""
+    def pay(self, lines: "Sequence[str]", *, keep: int = 0, keep_units: int = 0) -> bool:
+        """Take the lines' price if that leaves what is to be kept; False, and nothing taken, if
+        not."""
         text = "\n".join(lines) + "\n"
         cost = price.count(text)
         size = utf16(text)
-        if cost + keep > self.left or size > self.units:
+        if cost + keep > self.left or size + keep_units > self.units:
             return False
         self.left -= cost
         self.units -= size
@@ -125,6 +184,22 @@ def choose_summary(rows: "Sequence[Summary]", purse: Purse) -> tuple["Summary | 
                 lines.append(text)
         return (row, lines) if len(lines) > 1 else (None, [])
     return None, []
+
+
+def choose_lines(
+    lines: "Sequence[tuple[str, str]]", purse: Purse, *, most: int, heading: str
+) -> tuple[list[str], list[str]]:
+    """(ids, lines) of those that ``most`` tokens buy, under a heading."""
+    keep = max(0, purse.left - most)
+    if not lines or not purse.pay([heading], keep=keep):
+        return [], []
+    ids = []
+    told = [heading]
+    for ref, text in lines:
+        if purse.pay([text], keep=keep):
+            ids.append(ref)
+            told.append(text)
+    return (ids, told) if ids else ([], [])
 
 
 def choose(

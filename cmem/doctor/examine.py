@@ -18,13 +18,14 @@ def examine(
     chosen, about_settings = provider.check(home, env)
     about_place = place.check(home)
     # Where hooks refuse to write, the test event has nothing to add.
-    hooked = found.files if healthy(about_place) else ()
+    others = [file for other in found.others for file in other.files]
+    hooked = (*found.files, *others) if healthy(about_place) else ()
     return [
         *about_place,
         memory.judge_sqlite(store.sqlite_version()),
         *hooks.check(home, found, env=env, cwd=cwd),
         *mailbox.check(home, now=now),
-        *memory.judge(state, home=home),
+        *memory.judge(state),
         *trial.check(home, hooked, use_store=memory.is_usable(state), now=now),
         *memory.check_work(home, chosen, now=now),
         *about_settings,

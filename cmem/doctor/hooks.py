@@ -6,15 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from cmem import launcher, off
-from cmem.doctor import registered
+from cmem import launcher, off, paths
+from cmem.doctor import others, registered
 from cmem.doctor.finding import ERROR, OK, WARN, Finding
 from cmem.doctor.registered import Hook, Registered, Settings
-from cmem.install import claude_code, cursor
+from cmem.install import claude_code
+from cmem.schedule import programs
 
 INSTALL = "cmem install"
-# Hosts whose adapter nobody has seen working → what to say of it.
-UNTRIED = {cursor.HOST: cursor.UNTRIED}
 OFF = ("CMEM_DISABLE", "CMEM_OBSERVER")
 
 
@@ -25,12 +24,14 @@ def check(home: str, found: Registered, *, env: Mapping[str, str], cwd: str) -> 
     findings += judge_doubles(home, found.files)
     findings += judge_switches(found.files, env)
     findings += judge_off(off.reason(home, cwd=cwd), cwd=cwd)
-    findings += judge_others(home, found.others)
+    findings += others.judge(home, found.others)
+    own += others.own_hooks(home, found.others)
+    findings += judge_lines(own)
+    findings += [judge_python(python, fix=fix) for python, fix in pythons(own).items()]
     if own:
-        findings += judge_lines(own)
-        findings += [judge_python(python) for python in pythons(own)]
-    if own or plugins(found.files):
-        findings.append(judge_launcher(home))
+        findings.append(judge_launcher(home, fix=registered.install(own[0].host)))
+    elif plugins(found.files):
+        findings.append(judge_plugin(home, env))
     return findings
 
 
@@ -130,22 +131,6 @@ def judge_off(why: str, *, cwd: str) -> Iterator[Finding]:
         yield Finding(WARN, "hooks switched off", f"in {cwd} memory is {why}")
 
 
-def judge_others(home: str, others: Sequence[tuple[str, str]]) -> Iterator[Finding]:
-    """Other hosts' files, by the install record: they still name this data home."""
-    for host, path in others:
-        try:
-            with open(path, "rb") as file:
-                named = os.fsencode(home) in file.read(registered.MAX_BYTES)
-        except OSError:
-            named = False
-        if named:
-            detail = ". ".join(filter(None, (f"registered in {path}", UNTRIED.get(host, ""))))
-            yield Finding(OK, f"hooks of {host}", detail)
-        else:
-            detail = f"{path} does not name {home} any more"
-            yield Finding(WARN, f"hooks of {host}", detail, f"cmem install {host}")
-
-
 def judge_lines(own: Sequence[Hook]) -> Iterator[Finding]:
     """Each line is the one that cannot block the host, under the right event, unnarrowed."""
     for hook in own:
@@ -158,44 +143,59 @@ def judge_lines(own: Sequence[Hook]) -> Iterator[Finding]:
             detail = f"the command under {where} is not the one that `cmem install` writes"
         else:
             continue
-        yield Finding(WARN, "hook command", detail, INSTALL)
+        yield Finding(WARN, "hook command", detail, registered.install(hook.host))
 
 
-def pythons(own: Sequence[Hook]) -> list[str]:
-    """The interpreters that the lines start, each once."""
-    found = (registered.python_of(hook.command) for hook in own if registered.is_exact(hook))
-    return list(dict.fromkeys(found))
+def pythons(own: Sequence[Hook]) -> dict[str, str]:
+    """The interpreters that the lines start, with the command that writes those anew."""
+    exact = [hook for hook in reversed(own) if registered.is_exact(hook)]
+    found = {registered.python_of(one.command): registered.install(one.host) for one in exact}
+    return dict(reversed(found.items()))
 
 
-def judge_python(python: str) -> Finding:
+def judge_python(python: str, *, fix: str = INSTALL) -> Finding:
     """The registered interpreter is there, is no shim, and is the one cmem runs on."""
     name = "interpreter"
     if not os.path.isfile(python) or not os.access(python, os.X_OK):
         detail = f"{python} is gone, so every event is lost in silence"
-        return Finding(ERROR, name, detail, INSTALL)
+        return Finding(ERROR, name, detail, fix)
     if _is_script(python):
         detail = f"{python} is a script that looks for Python each time (a shim), not Python"
-        return Finding(WARN, name, detail, INSTALL)
+        return Finding(WARN, name, detail, fix)
     real = os.path.realpath(python)
     if real != launcher.interpreter():
         detail = f"hooks run on {python}, this command on {launcher.interpreter()}"
-        return Finding(WARN, name, detail, INSTALL)
+        return Finding(WARN, name, detail, fix)
     if real != python:
         detail = f"{python} is a link to {real} and can disappear with its environment"
-        return Finding(WARN, name, detail, INSTALL)
+        return Finding(WARN, name, detail, fix)
     return Finding(OK, name, f"hooks run on {python}")
 
 
-def judge_launcher(home: str) -> Finding:
+def judge_plugin(home: str, env: Mapping[str, str]) -> Finding:
+    """The plugin runs ``cmem`` itself, and the launcher only where it finds none."""
+    if os.path.isfile(paths.launcher(home)):
+        return judge_launcher(home)
+    local = os.path.join(env.get("HOME", ""), ".local", "bin")
+    program = programs.find("cmem", {"PATH": env.get("PATH", "") + os.pathsep + local})
+    if program:
+        detail = f"the plugin runs {program}; it makes hook.py when the next session starts"
+        return Finding(OK, "launcher", detail)
+    detail = f"the plugin finds neither cmem on PATH nor {paths.launcher(home)}, so every event is"
+    fix = "put cmem on PATH, or run `cmem install`"
+    return Finding(ERROR, "launcher", detail + " lost in silence", fix)
+
+
+def judge_launcher(home: str, *, fix: str = INSTALL) -> Finding:
     """The file that hooks start is the one this version would write."""
     if launcher.is_current(home):
         return Finding(OK, "launcher", "hook.py is that of this version")
     path = os.path.join(home, "hook.py")
     if not os.path.isfile(path):
         detail = f"{path} is not there, so every event is lost in silence"
-        return Finding(ERROR, "launcher", detail, INSTALL)
+        return Finding(ERROR, "launcher", detail, fix)
     detail = f"{path} or its byte code was written by another version or installation"
-    return Finding(WARN, "launcher", detail, INSTALL)
+    return Finding(WARN, "launcher", detail, fix)
 
 
 def plugins(files: Sequence[Settings]) -> list[str]:

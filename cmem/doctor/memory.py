@@ -43,14 +43,14 @@ def is_usable(state: store.State | None) -> bool:
     return state is not None and not state.damage and state.schema == store.SCHEMA
 
 
-def judge(state: store.State | None, *, home: str) -> Iterator[Finding]:
+def judge(state: store.State | None) -> Iterator[Finding]:
     """Damage, version, index."""
     if state is None:
         yield Finding(OK, "store", "no memory yet; the first `cmem compress` makes memory.db")
         return
     if state.damage:
         detail = f"memory.db is damaged: {state.damage}"
-        fix = f"move '{home}/memory.db' away, or put back a copy (see '{home}/backups')"
+        fix = "cmem doctor --repair, or put back a copy: cmem backup list"
         yield Finding(ERROR, "store", detail, fix)
         return
     if state.schema > store.SCHEMA:
@@ -74,7 +74,7 @@ def judge_index(state: store.State) -> Finding:
         detail = f"made by rules {state.segmenter}, this cmem searches by rules {store.SEGMENTER}"
     else:
         return Finding(OK, "index", f"all of {count(state.documents, 'document')}")
-    fix = "put back a copy of memory.db; `cmem get` and `cmem timeline` go on working meanwhile"
+    fix = "cmem doctor --repair; `cmem get` and `cmem timeline` go on working meanwhile"
     return Finding(ERROR, "index", detail, fix)
 
 

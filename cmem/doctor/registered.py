@@ -1,4 +1,4 @@
-"""Which of our hooks stand in which of the host's settings files.
+"""Which of our hooks stand in which of the hosts' settings files.
 
 The user's own file is trusted: the host runs what is in it all the time. A project's file may
 have come with a repository, so its commands are judged before anything runs them.
@@ -8,24 +8,46 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import launcher, paths
 from cmem.errors import CmemError
-from cmem.install import claude_code, record
+from cmem.install import (
+    claude_code,
+    codex,
+    copilot_cli,
+    cursor,
+    gemini_cli,
+    hooks_json,
+    opencode,
+    record,
+)
+
+if TYPE_CHECKING:
+    from cmem.install.host import Host
 
 USER = "user"
 PROJECT = "project"
 OTHER = "other"  # a file that an install into this home has edited, of another folder
 PLUGIN = "cmem"
 MAX_BYTES = 16 * 1024 * 1024
+OTHERS: Mapping[str, Host] = {
+    one.HOST: one for one in (codex, gemini_cli, opencode, cursor, copilot_cli)
+}
+# Host → the switch in its file that keeps all hooks from running, and the value that does so.
+SWITCHES = {
+    claude_code.HOST: ("disableAllHooks", True),
+    copilot_cli.HOST: ("disableAllHooks", True),
+    gemini_cli.HOST: ("hooksConfig.enabled", False),
+}
 
 
 class Hook(NamedTuple):
     """One hook of ours. ``under`` is the event it stands under, ``event`` the one it names;
     ``narrowed``: a matcher keeps it from some calls."""
 
+    host: str
     path: str
     scope: str
     under: str
@@ -37,43 +59,73 @@ class Hook(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """One settings file. ``trouble`` says why it could not be read, "" when it could."""
+    """One settings file. ``disabled`` names the switch in it by which no hook runs;
+    ``trouble`` says why it could not be read, "" when it could."""
 
     path: str
     scope: str
     hooks: tuple[Hook, ...] = ()
-    disabled: bool = False
+    disabled: str = ""
     plugins: tuple[str, ...] = ()
     trouble: str = ""
 
 
+class Other(NamedTuple):
+    """Another host that is told to call us: its files, and the paths that an install has edited."""
+
+    host: str
+    files: tuple[Settings, ...]
+    recorded: tuple[str, ...]
+
+
 class Registered(NamedTuple):
-    """Every settings file that exists, and other hosts' files by the install record."""
+    """Every settings file of Claude Code that exists, and the other hosts."""
 
     files: tuple[Settings, ...]
-    others: tuple[tuple[str, str], ...]  # (host, path)
+    others: tuple[Other, ...]
     trouble: str
 
 
 def look(home: str, *, env: Mapping[str, str], user_home: str, cwd: str) -> Registered:
     """The files that count here, the user's first, each once."""
-    user = claude_code.settings_path(env=env, user_home=user_home, scope="user", cwd=cwd)
-    shared = claude_code.settings_path(env=env, user_home=user_home, scope="project", cwd=cwd)
-    local = os.path.join(os.path.dirname(shared), "settings.local.json")
-    named = [(user, USER), (shared, PROJECT), (local, PROJECT)]
     records, trouble = _records(home)
-    named += [(one.path, OTHER) for one in records if one.host == claude_code.HOST]
+
+    def named(host: Host) -> list[tuple[str, str]]:
+        user = host.settings_path(env=env, user_home=user_home, scope="user", cwd=cwd)
+        shared = host.settings_path(env=env, user_home=user_home, scope="project", cwd=cwd)
+        return [(user, USER), (shared, PROJECT)]
+
+    def recorded(host: str) -> list[str]:
+        return [one.path for one in records if one.host == host]
+
+    own = named(claude_code)
+    own.append((os.path.join(os.path.dirname(own[1][0]), "settings.local.json"), PROJECT))
+    files = _read_all(claude_code.HOST, own, recorded(claude_code.HOST))
+    others = []
+    for name in dict.fromkeys((*OTHERS, *(one.host for one in records))):
+        if name == claude_code.HOST:
+            continue
+        places = named(OTHERS[name]) if name in OTHERS else []
+        found = Other(name, _read_all(name, places, recorded(name)), tuple(recorded(name)))
+        if found.recorded or any(is_ours(one, home) for file in found.files for one in file.hooks):
+            others.append(found)
+    return Registered(files, tuple(others), trouble)
+
+
+def _read_all(
+    host: str, named: Sequence[tuple[str, str]], recorded: Sequence[str]
+) -> tuple[Settings, ...]:
+    """The files that exist, each once."""
     files: dict[str, Settings] = {}
-    for path, scope in named:
+    for path, scope in [*named, *((one, OTHER) for one in recorded)]:
         real = os.path.realpath(path)
-        found = None if real in files else read(path, scope)
+        found = None if real in files else read(path, scope, host=host)
         if found is not None:
             files[real] = found
-    others = tuple((one.host, one.path) for one in records if one.host != claude_code.HOST)
-    return Registered(tuple(files.values()), others, trouble)
+    return tuple(files.values())
 
 
-def read(path: str, scope: str) -> Settings | None:
+def read(path: str, scope: str, *, host: str = claude_code.HOST) -> Settings | None:
     """The file's hooks; None when there is no file."""
     try:
         with open(path, "rb") as file:
@@ -83,13 +135,15 @@ def read(path: str, scope: str) -> Settings | None:
     except OSError as error:
         return Settings(path, scope, trouble=(error.strerror or "cannot be read").lower())
     try:
-        return parse(raw.decode("utf-8-sig"), path=path, scope=scope)
+        return parse(raw.decode("utf-8-sig"), path=path, scope=scope, host=host)
     except UnicodeDecodeError:
         return Settings(path, scope, trouble="not UTF-8")
 
 
-def parse(text: str, *, path: str, scope: str) -> Settings:
-    """What the text of a settings file registers. Pure."""
+def parse(text: str, *, path: str, scope: str, host: str = claude_code.HOST) -> Settings:
+    """What the text of a host's file registers. Pure."""
+    if host == opencode.HOST:
+        return Settings(path, scope, hooks=tuple(_plugin_hooks(text, path, scope)))
     try:
         value = json.loads(text) if text.strip() else {}
     except json.JSONDecodeError as error:
@@ -101,10 +155,15 @@ def parse(text: str, *, path: str, scope: str) -> Settings:
     return Settings(
         path,
         scope,
-        hooks=tuple(_hooks(value.get("hooks"), path, scope)),
-        disabled=value.get("disableAllHooks") is True,
+        hooks=tuple(_hooks(value.get("hooks"), path=path, scope=scope, host=host)),
+        disabled=_switch(value, host),
         plugins=tuple(_plugins(value.get("enabledPlugins"))),
     )
+
+
+def install(host: str) -> str:
+    """The command that registers a host's hooks again."""
+    return "cmem install" if host == claude_code.HOST else f"cmem install {host}"
 
 
 def is_ours(hook: Hook, home: str) -> bool:
@@ -128,7 +187,8 @@ def python_of(command: str) -> str:
 def is_exact(hook: Hook) -> bool:
     """Whether the command is, to the byte, one that ``cmem install`` writes."""
     python = python_of(hook.command)
-    wanted = launcher.command(python, hook.home, host=claude_code.HOST, event=hook.event)
+    event = opencode.EVENT if hook.host == opencode.HOST else hook.event
+    wanted = launcher.command(python, hook.home, host=hook.host, event=event)
     return bool(python) and hook.command == wanted
 
 
@@ -147,15 +207,17 @@ def _records(home: str) -> tuple[list[record.Record], str]:
         return [], str(error)
 
 
-def _hooks(value: object, path: str, scope: str) -> Iterator[Hook]:
+def _hooks(value: object, *, path: str, scope: str, host: str) -> Iterator[Hook]:
     for under, groups in value.items() if isinstance(value, dict) else ():
         for group in groups if isinstance(groups, list) else ():
-            entries = group.get("hooks") if isinstance(group, dict) else None
+            flat = host in (cursor.HOST, copilot_cli.HOST)
+            entries = [group] if flat else group.get("hooks") if isinstance(group, dict) else None
             for entry in entries if isinstance(entries, list) else ():
-                command = entry.get("command") if isinstance(entry, dict) else None
-                found = claude_code.parse_command(command)
-                if found is not None and isinstance(command, str):
+                command = _command_of(entry)
+                found = hooks_json.parse_command(command, host)
+                if found is not None:
                     yield Hook(
+                        host=host,
                         path=path,
                         scope=scope,
                         under=str(under),
@@ -165,6 +227,40 @@ def _hooks(value: object, path: str, scope: str) -> Iterator[Hook]:
                         home=found.home,
                         narrowed=group.get("matcher") not in (None, "", "*"),
                     )
+
+
+def _command_of(entry: object) -> str:
+    command = entry.get("command") or entry.get("bash") if isinstance(entry, dict) else None
+    return command if isinstance(command, str) else ""
+
+
+def _plugin_hooks(text: str, path: str, scope: str) -> Iterator[Hook]:
+    """OpenCode's plugin gives every event to one command."""
+    command = opencode.command_in(text)
+    found = hooks_json.parse_command(command.replace(opencode.EVENT, "EVENT"), opencode.HOST)
+    if found is None:
+        return
+    for event in opencode.EVENTS:
+        yield Hook(
+            host=opencode.HOST,
+            path=path,
+            scope=scope,
+            under=event,
+            event=event,
+            command=command,
+            launcher=found.launcher,
+            home=found.home,
+            narrowed=False,
+        )
+
+
+def _switch(value: dict[str, object], host: str) -> str:
+    """The switch by which the host runs no hook of this file, "" where it does."""
+    name, off = SWITCHES.get(host, ("", None))
+    inner: object = value
+    for key in name.split(".") if name else ():
+        inner = inner.get(key) if isinstance(inner, dict) else None
+    return name if name and inner is off else ""
 
 
 def _plugins(value: object) -> Iterator[str]:

@@ -23,7 +23,6 @@ from cmem.doctor.finding import ERROR, OK, WARN, Finding, count
 from cmem.doctor.registered import Hook, Settings
 from cmem.errors import CmemError
 from cmem.hosts.wire import HOSTS
-from cmem.install import claude_code
 from cmem.model import Entry
 from cmem.privacy.sanitise import clean
 from cmem.search import run as searching
@@ -33,7 +32,6 @@ from cmem.store import connection
 if TYPE_CHECKING:
     import apsw
 
-EVENT = "UserPromptSubmit"
 SESSION = "cmem-doctor-"
 BARE = {"PATH": "/usr/bin:/bin"}
 WAIT_MS = 5_000
@@ -70,7 +68,7 @@ class Arrived(NamedTuple):
 def check(home: str, files: tuple[Settings, ...], *, use_store: bool, now: int) -> list[Finding]:
     """Run every distinct registered line of one event, and follow it."""
     hooks = [one for file in files for one in file.hooks if registered.is_ours(one, home)]
-    lines = list({one.command: one for one in hooks if one.event == EVENT}.values())
+    lines = list({one.command: one for one in hooks if _is_prompt(one)}.values())
     if not lines:
         return []
     try:
@@ -82,13 +80,18 @@ def check(home: str, files: tuple[Settings, ...], *, use_store: bool, now: int) 
         detail = "not tried: `cmem compress` is running and would take the test event in"
         return [Finding(WARN, "capture", detail, "cmem doctor, when it is done")]
     try:
-        return [
+        found = [
             finding
             for hook in lines
             for finding in _check_line(home, hook, files, use_store=use_store, now=now)
         ]
+        return list(dict.fromkeys(found))
     finally:
         lock.release(held)
+
+
+def _is_prompt(hook: Hook) -> bool:
+    return hook.event == hook.under and HOSTS[hook.host].kinds.get(hook.event) == "prompt"
 
 
 def _check_line(
@@ -96,37 +99,41 @@ def _check_line(
 ) -> Iterator[Finding]:
     if not registered.may_run(hook, files):
         detail = f"not tried: the command in {hook.path} is none that `cmem install` writes here"
-        yield Finding(WARN, "capture", detail, INSTALL)
+        yield Finding(WARN, "capture", detail, registered.install(hook.host))
         return
     with tempfile.TemporaryDirectory(prefix=SESSION) as scratch:
-        probe = make_probe(cwd=scratch)
+        probe = make_probe(hook.host, cwd=scratch)
         why = off.reason(home, cwd=scratch, session=probe.session)
         if why:
             yield Finding(WARN, "capture", f"not tried: memory is {why}")
             return
-        fired = fire(hook.command, probe.payload, cwd=scratch)
+        fired = fire(hook.command, probe.payload, event=hook.event, cwd=scratch)
         arrived = collect(home, probe)
-        yield judge_capture(fired, arrived, path=hook.path)
+        yield judge_capture(fired, arrived, hook=hook)
         if arrived is not None:
             yield _deliver(home, arrived, probe, scratch=scratch, use_store=use_store, now=now)
 
 
-def make_probe(*, cwd: str) -> Probe:
+def make_probe(host: str, *, cwd: str) -> Probe:
     """A harmless prompt with one word that nothing else holds."""
     session = SESSION + secrets.token_hex(8)
     word = "".join(secrets.choice(_LETTERS) for _ in range(14))
-    # The host's own names, in the order in which the wire gives them.
-    names = [path.removeprefix("$.") for path in HOSTS[claude_code.HOST].paths]
     text = f"A test event of cmem doctor, marked {word}"
-    values = dict(zip(names, (session, "", "", text, "", cwd), strict=True))
-    document = {name: value for name, value in values.items() if value}
+    # The host's own names, in the order in which the wire gives them.
+    values = zip(HOSTS[host].paths, (session, "", "", text, "", cwd), strict=True)
+    document: dict[str, object] = {}
+    for path, value in values:
+        name, listed, _ = path.removeprefix("$.").partition("[0]")
+        if value:
+            document[name] = [value] if listed else value
     return Probe(session, word, json.dumps(document).encode() + b"\n")
 
 
-def fire(command: str, payload: bytes, *, cwd: str) -> Fired:
-    """Run a registered line as a host does, with nothing in its environment."""
+def fire(command: str, payload: bytes, *, event: str = "", cwd: str) -> Fired:
+    """Run a registered line as a host does, with nothing in its environment. ``event`` is the
+    word that OpenCode's line is given."""
     process = subprocess.Popen(
-        ["/bin/sh", "-c", command],
+        ["/bin/sh", "-c", command, "sh", event],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -164,9 +171,10 @@ def collect(home: str, probe: Probe) -> Arrived | None:
     return None
 
 
-def judge_capture(fired: Fired, arrived: Arrived | None, *, path: str) -> Finding:
+def judge_capture(fired: Fired, arrived: Arrived | None, *, hook: Hook) -> Finding:
     """Whether the host saw nothing, and the event is there."""
-    where = f"the registered {EVENT} command in {path}"
+    where = f"the registered {hook.event} command in {hook.path}"
+    fix = registered.install(hook.host)
     if fired.code is None:
         detail = f"{where} did not end within {LIMIT_S:.0f} s"
     elif fired.code:
@@ -178,10 +186,10 @@ def judge_capture(fired: Fired, arrived: Arrived | None, *, path: str) -> Findin
         detail = f"{where} ends well, but its event arrived nowhere"
     elif arrived.way == "spill":
         detail = f"the event of {where} became a file: its Python cannot load cmem or spool.db"
-        return Finding(WARN, "capture", detail, INSTALL)
+        return Finding(WARN, "capture", detail, fix)
     else:
         return Finding(OK, "capture", f"{where} ran in a bare environment; its event arrived")
-    return Finding(ERROR, "capture", detail, INSTALL)
+    return Finding(ERROR, "capture", detail, fix)
 
 
 def _deliver(

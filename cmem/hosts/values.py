@@ -57,7 +57,7 @@ def document(value: object) -> str:
 
     Over that, the longest strings are cut in the middle, all to one length; a value that is
     large without long strings becomes a string holding the head and tail of its JSON."""
-    plain = _walk(value, depth=0)
+    plain = _walk(second.across(value), depth=0)
     shown = _dump(plain)
     limit = FIELD_BYTES
     while _size(shown) > FIELD_BYTES and limit > MIN_STRING:

@@ -101,13 +101,19 @@ def _is_ours(text: str, launcher: str) -> bool:
     return not found or os.path.abspath(found) == launcher
 
 
+def command_in(text: str) -> str:
+    """The command of the plugin; "" where the text is no plugin of cmem's."""
+    line = _LINE.search(text) if text.startswith(_FIRST) else None
+    try:
+        return str(json.loads(line[1])) if line is not None else ""
+    except ValueError:
+        return ""
+
+
 def _launcher_in(text: str) -> str:
     """The launcher that the plugin's command runs; "" when it runs none."""
-    line = _LINE.search(text) if text.startswith(_FIRST) else None
-    if line is None:
-        return ""
     try:
-        words = shlex.split(str(json.loads(line[1])))
+        words = shlex.split(command_in(text))
     except ValueError:
         return ""
     named = [word for word, host in itertools.pairwise(words) if host == HOST]

@@ -149,18 +149,56 @@ SENSITIVE_COMMAND = (
     r"|security find-\w{1,16}-password\b|terraform output\b|heroku config\b)"
 )
 
-_AND = r"&(?:amp;?){0,4}"
-_OPEN = rf"(?:[<＜]|{_AND}(?:lt|#0{{0,4}}60|#x0{{0,4}}3c);?|%(?:25){{0,4}}3c)"
-_CLOSE = rf"(?:[>＞]|{_AND}(?:gt|#0{{0,4}}62|#x0{{0,4}}3e);?|%(?:25){{0,4}}3e)"
-_SLASH = rf"(?:[/／]|{_AND}(?:sol;|#0{{0,4}}47;?|#x0{{0,4}}2f;?)|%(?:25){{0,4}}2f)"
+# Written as they are, as entities, in percents, or as escapes of a language. Zeros, "amp;" and
+# "25" may be any number; possessive, so that what they took is not tried again.
+_AND = r"&(?:amp;?)*+"
+_BACK = r"\\{1,8}"
+OPENERS, CLOSERS = "<＜﹤‹⟨〈\u2329", ">＞﹥›⟩〉\u232a"
+_OPEN = (
+    rf"(?:[{OPENERS}]|{_AND}(?:lt|#0*+60|#x0*+3c);?|%(?:25)*+3c"
+    rf"|{_BACK}(?:x3c|u003c|u\{{0{{0,8}}3c\}}|u0000003c|0?74))"
+)
+_CLOSE = (
+    rf"(?:[{CLOSERS}]|{_AND}(?:gt|#0*+62|#x0*+3e);?|%(?:25)*+3e"
+    rf"|{_BACK}(?:x3e|u003e|u\{{0{{0,8}}3e\}}|u0000003e|0?76))"
+)
+_SLASH = (
+    rf"(?:\\{{0,8}}[/／]|{_AND}(?:sol;|#0*+47;?|#x0*+2f;?)|%(?:25)*+2f"
+    rf"|{_BACK}(?:x2f|u002f|u\{{0{{0,8}}2f\}}|u0000002f|0?57))"
+)
+_BLANK = r"[\s\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 # A tag that is never finished opens all the same: better too much cut than too little.
 PRIVATE_TAG = (
-    rf"(?ai){_OPEN}\s{{0,4}}(?P<slash>{_SLASH}?)\s{{0,4}}private(?=[\s/<>＜＞&%]|$)"
+    rf"(?ai){_OPEN}{_BLANK}{{0,8}}(?P<slash>{_SLASH}?){_BLANK}{{0,8}}private"
+    rf"(?=[:.,;!?*_-]{{0,3}}(?:{_BLANK}|{_SLASH}|{_OPEN}|{_CLOSE}|[&%]|$))"
     rf"(?:(?:(?!{_OPEN}|{_CLOSE})[\s\S]){{0,512}}{_CLOSE})?"
 )
-# What a reader does not see in a word, and letters that stand in the text as JSON escapes.
-INVISIBLE = "\0\xad\u034f\u180e\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
-ESCAPE = r"(?<!\\)\\{1,8}u00([2-7][0-9A-Fa-f])"
+# What a reader does not see in a word: format and control characters but tab and line breaks,
+# variation selectors, fillers, tags, halves of a pair.
+INVISIBLE = (
+    "[\\0-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f\\xad\\u034f\\u0600-\\u0605\\u061c\\u06dd"
+    "\\u070f\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e"
+    "\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\ud800-\\udfff"
+    "\\U000110bd\\U000110cd\\U00013430-\\U0001343f\\U0001bca0-\\U0001bca3"
+    "\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff]"
+)
+# Those, and the wide letters of "private".
+UNSEEN = (
+    INVISIBLE[:-1]
+    + "\uff30\uff32\uff29\uff36\uff21\uff34\uff25\uff50\uff52\uff49\uff56\uff41\uff54\uff45]"
+)
+# Of a terminal: colours and the like. No quote or backslash is part of one, so that it stands in
+# JSON as it is.
+_SEQUENCE = r"[0-?]*+[ !#-.]*+[@-\[\]-~]?"
+TERMINAL = rf"\x1b\[{_SEQUENCE}|\x9b(?:(?=[0-?mK]){_SEQUENCE})?|\x1b[()][0-9A-Za-z]?"
+ENTITY = (
+    r"&(?:amp;)*+(?:#(?:[xX](?=[0-9A-Fa-f])0*+(?P<hex>[0-9A-Fa-f]{0,6})|(?=[0-9])0*+(?P<dec>[0-9]{0,7}))"
+    r"|(?P<name>shy|zwj|zwnj|lrm|rlm|ZeroWidthSpace|NoBreak|Negative(?:VeryThin|Thin|Medium|Thick)Space"
+    r"|InvisibleTimes|InvisibleComma|ApplyFunction|(?:it|ic|af)(?=;)));?"
+)
+WORD_BREAK_TAG = r"(?i)<wbr[ \t]{0,4}/?>"
+# A character that stands in the text as a JSON escape.
+ESCAPE = r"(?<!\\)\\{1,8}u([0-9A-Fa-f]{4})"
 # Our own block and the host's wrappers: text the user did not write and memory must not eat.
 WRAPPERS = ("cmem-memory", "system-reminder", "persisted-output")
 WRAPPER_TAG = r"(?ai)<(?P<slash>/?){name}(?=[\s/>])[^<>]{{0,512}}>"

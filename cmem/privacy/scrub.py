@@ -5,7 +5,8 @@ scrubbed changes nothing.
 """
 
 from cmem import lenient
-from cmem.privacy import rules, sources
+from cmem.privacy import lists, rules, sources, spans
+from cmem.privacy.reading import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 # (prompt, tool input, command in it, tool results): the host's names, from hosts/wire.py.
 Shape = tuple[str, str, str, tuple[str, ...]]
 PRIVATE = "cmem_private"
-_UNSEEN = dict.fromkeys(map(ord, rules.INVISIBLE))
-_MAX_NESTED = 3
 # No match of TOKENS or LABELLED is longer.
 _LONGEST = 16_384
 _NEAR_END = 65_536 + _LONGEST
@@ -31,10 +30,10 @@ def scrub_payload(payload: bytes, shape: Shape | None = None, *, room: int = 0) 
     """
     value = lenient.loads(payload)
     if shape is None or not isinstance(value, dict):
-        return lenient.dumps(_walk(value, 0, room))
+        return lenient.dumps(_walk(without_spans(value), 0, room))
     prompt, tool_input, command, results = shape
     value = sources.without_content(value, tool_input=tool_input, command=command, results=results)
-    clean = _walk(value, 0, room)
+    clean = _walk(without_spans(value), 0, room)
     if isinstance(clean, dict) and _only_private(value.get(prompt), clean.get(prompt)):
         clean[PRIVATE] = True
     return lenient.dumps(clean)
@@ -43,7 +42,27 @@ def scrub_payload(payload: bytes, shape: Shape | None = None, *, room: int = 0) 
 def _only_private(before: object, after: object) -> bool:
     if not isinstance(before, str) or not isinstance(after, str) or after.strip():
         return False
-    return bool(before.strip()) and _without_private(_shown(before)) != _shown(before)
+    return bool(before.strip()) and spans.without_private(shown(before)) != shown(before)
+
+
+def without_spans(value: object) -> object:
+    """A JSON value without what reaches over several texts of a list."""
+    return lists.across(value, _without_spans)
+
+
+def _without_spans(pieces: list[str]) -> list[str]:
+    """The pieces without what reaches from one into another. What begins and ends in one piece
+    is left to the look at that piece alone."""
+    plain = [shown(piece) for piece in pieces]
+    if not spans.opens("\n".join(plain)):
+        return pieces
+    clean = spans.without(plain)
+    if clean == [spans.without([piece])[0] for piece in plain]:
+        return pieces
+    return [
+        given if kept == seen else kept
+        for given, seen, kept in zip(pieces, plain, clean, strict=True)
+    ]
 
 
 def _walk(value: object, depth: int, room: int) -> object:
@@ -61,52 +80,30 @@ def _walk(value: object, depth: int, room: int) -> object:
 def scrub_text(text: str, *, room: int = 0) -> str:
     """The text without private spans, wrappers, secrets and inline images.
 
-    What only shows when invisible characters go and escapes in the text are read is cut from
-    the text so read; where that shows nothing, the text stays as it was written.
+    What only shows when the text is read (``reading.shown``) is cut from the text so read;
+    where that shows nothing more, the text stays as it was written.
     """
     if len(text) < 8:
         return text
-    shown = _shown(text)
-    if shown != text and (clean := _scrubbed(shown, room)) != shown:
+    clean = _scrubbed(text, room)
+    plain = shown(text)
+    if plain == text:
         return clean
-    return _scrubbed(text, room)
-
-
-def _shown(text: str) -> str:
-    """The text as a reader takes it. Quotes and backslashes stay escaped, so that JSON in a
-    string stays JSON."""
-    if not (text.isascii() and "\0" not in text):
-        text = text.translate(_UNSEEN)
-    for _ in range(_MAX_NESTED):
-        if "\\u00" not in text:
-            break
-        text = rules.compiled(rules.ESCAPE).sub(_letter, text)
-    return text
-
-
-def _letter(match: "re.Match[str]") -> str:
-    char = chr(int(match[1], 16))
-    return match[0] if char in '"\\\x7f' else char
+    read = _scrubbed(plain, room)
+    if read in (plain, shown(clean)):
+        return clean
+    # What an invisible character sets apart from the word before it shows only as it stands.
+    if not room or len(text) <= room:
+        plain = shown(_without_tokens(text, text.lower()))
+    return _scrubbed(plain, room)
 
 
 def _scrubbed(text: str, room: int) -> str:
     folded = text.lower()
-    if "private" in folded:
-        text = _without_private(text)
-    for name in rules.WRAPPERS:
-        if name in folded:
-            text = _cut_tags(text, rules.WRAPPER_TAG.format(name=name))
+    text = spans.without([text])[0]
     if ";base64," in text:
         text = rules.compiled(rules.IMAGE_URL).sub(_image_url, text)
     text = _image_block(text)
-    if "PRIVATE KEY" in text:
-        text = _cut_blocks(
-            text, begin=rules.BLOCK_BEGIN, end=rules.BLOCK_END, note="[REDACTED:private-key]"
-        )
-    if "PuTTY-User-Key" in text:
-        text = _cut_blocks(
-            text, begin=rules.PUTTY_BEGIN, end=rules.PUTTY_END, note="[REDACTED:putty-key]"
-        )
     if room and len(text) > room:
         return _ends(text)
     return _without_tokens(text, folded)
@@ -156,59 +153,6 @@ def _replacement(name: str) -> "Callable[[re.Match[str]], str]":
         return f"{groups.get('keep', '')}[REDACTED:{name}]{groups.get('end', '')}"
 
     return replace
-
-
-def _without_private(text: str) -> str:
-    """The text with a mark where something private stood, so that what is left still reads as
-    a sentence with a gap; nothing but blanks where all of it was private."""
-    bare = _cut_tags(text, rules.PRIVATE_TAG)
-    if not bare.strip():
-        return bare
-    for _ in range(_MAX_NESTED):
-        before, text = text, _cut_tags(text, rules.PRIVATE_TAG, note="[private]")
-        if text == before:  # else a stray closer may have stood inside another tag
-            break
-    return text
-
-
-def _cut_tags(text: str, pattern: str, *, note: str = "") -> str:
-    """The text outside the tags; nested ones counted, an unclosed one reaches to the end.
-    ``note`` stands for each stretch that was cut."""
-    kept: list[str] = []
-    depth = at = 0
-    for match in rules.compiled(pattern).finditer(text):
-        if not depth:
-            kept.append(text[at : match.start()])
-        if match["slash"]:
-            depth = max(0, depth - 1)
-        elif not match[0].endswith(("/>", "/＞")):
-            if not depth:
-                kept.append(note)
-            depth += 1
-        at = match.end()
-    return "".join(kept) + ("" if depth else text[at:])
-
-
-def _cut_blocks(text: str, *, begin: str, end: str, note: str) -> str:
-    """Key blocks replaced whole; one without an end reaches as far as the text does, unless
-    nothing that looks like a key follows (a heading in code or prose)."""
-    kept: list[str] = []
-    at = 0
-    ends = True  # where no end follows, none follows later: looking again would take n² steps
-    while True:
-        head = rules.compiled(begin).search(text, at)
-        if head is None:
-            return "".join(kept) + text[at:]
-        tail = rules.compiled(end).search(text, head.end()) if ends else None
-        ends = tail is not None
-        body = text[head.end() : head.end() + 160]
-        kept += [text[at : head.start()], note]
-        if tail is not None:
-            at = tail.end()
-        elif rules.compiled(r"[A-Za-z0-9+/=]{20}").search(body):
-            return "".join(kept)
-        else:
-            at = head.end()
 
 
 def _image_url(match: "re.Match[str]") -> str:

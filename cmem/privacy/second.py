@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
-from cmem.privacy import assignments, entropy, rules, second_rules, secret_names
+from cmem.privacy import assignments, entropy, lists, rules, second_rules, secret_names
 from cmem.privacy.assignments import Span
-from cmem.privacy.scrub import scrub_text
+from cmem.privacy.reading import shown
+from cmem.privacy.scrub import scrub_text, without_spans
 
 # What a text of twice a payload's limit takes is known; beyond that nothing is promised.
 MAX_TEXT = 1024 * 1024
@@ -42,7 +44,17 @@ def scrub(text: str) -> str:
         return text
     if len(text) > MAX_TEXT:
         return _unscanned(text)
-    known = _formats(scrub_text(text))
+    clean = _known(scrub_text(text))
+    plain = shown(clean)
+    if plain == clean:
+        return clean
+    # What only shows when the text is read as a reader does is cut from the text so read.
+    read = _known(plain)
+    return clean if read == plain else read
+
+
+def _known(text: str) -> str:
+    known = _formats(text)
     known = _cut(known, _settings(known, _fold(known)))
     try:
         return _cut(known, assignments.find(known, _fold(known)))
@@ -73,18 +85,73 @@ def named(name: str, value: str) -> str:
     return kind if assignments.is_given(kind, value) else ""
 
 
-def scrub_document(value: object, *, name: str = "", depth: int = 0) -> object:
+def scrub_document(value: object) -> object:
     """A JSON value with every text in it scrubbed, keys too."""
+    return _scrubbed(across(value), name="", depth=0)
+
+
+def across(value: object) -> object:
+    """A JSON value without what only shows when the texts of a list are read as one: for who
+    scrubs each of its texts besides."""
+    value = lists.across(without_spans(value), _without_settings)
+    return lists.commands(value, _without_arguments)
+
+
+def _without_settings(pieces: list[str]) -> list[str]:
+    """The pieces without secrets whose name or command stands in another piece."""
+    whole = "\n".join(pieces)
+    if len(whole) > MAX_TEXT:
+        return pieces
+    spans = [*_settings(whole, _fold(whole))]
+    try:
+        spans += assignments.find(whole, _fold(whole))
+    except assignments.TooMuchError:
+        return pieces  # each of them is read by itself
+    return _cut_pieces(pieces, spans)
+
+
+def _without_arguments(words: list[str]) -> list[str]:
+    """The words of a command without what is given to an option for a secret."""
+    made = list(words)
+    for at, (option, value) in enumerate(pairwise(words)):
+        if option.startswith("-") and not value.startswith("-") and "=" not in option:
+            rule = named(option.lstrip("-"), value)
+            made[at + 1] = f"[REDACTED:{rule}]" if rule else made[at + 1]
+    line = " ".join(made)
+    if len(line) > MAX_TEXT or "\n" in line:
+        return made
+    return _cut_pieces(made, _settings(line, _fold(line)))
+
+
+def _cut_pieces(pieces: list[str], spans: list[Span]) -> list[str]:
+    """The pieces, joined by one character each where the spans were found, without those that
+    lie in one of them; a secret is never in two."""
+    made: list[str] = []
+    base = 0
+    left = sorted(spans, reverse=True)
+    for piece in pieces:
+        end = base + len(piece)
+        inside: list[Span] = []
+        while left and left[-1].start < end:
+            span = left.pop()
+            if span.end <= end:
+                inside.append(Span(span.start - base, span.end - base, span.rule))
+        made.append(_cut(piece, inside))
+        base = end + 1
+    return made
+
+
+def _scrubbed(value: object, *, name: str, depth: int) -> object:
     if isinstance(value, str):
         return scrub_value(name, value)
     if depth >= DEPTH:
         return value if not isinstance(value, (dict, list)) else None
     if isinstance(value, list):
-        return [scrub_document(item, name=name, depth=depth + 1) for item in value]
+        return [_scrubbed(item, name=name, depth=depth + 1) for item in value]
     if isinstance(value, dict):
         pair = pair_name(value)
         return {
-            scrub(key): scrub_document(item, name=pair_key(key, pair), depth=depth + 1)
+            scrub(key): _scrubbed(item, name=pair_key(key, pair), depth=depth + 1)
             for key, item in value.items()
         }
     return value

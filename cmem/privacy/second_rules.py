@@ -152,7 +152,7 @@ SETTINGS: tuple[Setting, ...] = (
         r"(?:;[ ]?[\w.$-]{1,64}=[^\s\"'`\\;]{0,4096}){0,32})",
         "cookie",
     ),
-    ("netrc", ("login ",), r"\blogin[ \t]{1,4}[^\s]{1,128}\s{1,8}password[ \t]{1,4}(?P<secret>[^\s]{4,256})", "odd"),
+    ("netrc", ("login ",), r"\blogin[ \t]{1,4}[^\s]{1,128}\s{1,8}(?:(?<=\n)[-+]\s{0,8})?password[ \t]{1,4}(?P<secret>[^\s]{4,256})", "odd"),
     ("sql-password", ("identified ",), r"(?i:\bidentified[ ]{1,4}(?:with[ ]{1,4}[\w']{1,40}[ ]{1,4})?by[ ]{1,4}(?:password[ ]{1,4})?)(?P<open>['\"])(?P<secret>[^'\"\n]{4,128})(?P=open)", "given"),
     ("sql-password", (" password '",), r"(?i:\b(?:with|encrypted|role[ ]{1,4}[\"\w]{1,64}|user[ ]{1,4}[\"\w]{1,64})[ ]{1,4}password[ ]{1,4})'(?P<secret>[^'\n]{4,128})'", "given"),
     ("auth-pair", ("auth",), r"(?i:\b(?:http)?(?:basic|digest)?auth[ ]{0,2}(?:=[ ]{0,2})?\([ ]{0,2})[\"'][^\"'\n]{1,64}[\"'],[ ]{0,4}[\"'](?P<secret>[^\"'\n]{4,128})[\"']", "odd"),

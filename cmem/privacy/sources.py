@@ -7,6 +7,7 @@ NOTE = "[REDACTED:sensitive-source]"
 _MAX_PATH = 1024
 _MAX_DEPTH = 8
 _MAX_GATED = 65_536
+_COMMANDS = ("command", "cmd")
 _PATCH = "*** Begin Patch"
 
 
@@ -20,15 +21,30 @@ def without_content(
     """
     given = payload.get(tool_input)
     texts = _strings(given, 0)
-    if _is_plain(texts):
+    lines = _lines(given, command)
+    if _is_plain(texts + lines):
         return payload
     paths = [text for text in texts if is_path(text)]
-    line = given.get(command) if isinstance(given, dict) else None
-    if not paths and not (isinstance(line, str) and is_command(line)):
+    if not paths and not any(is_command(line) for line in lines):
         return payload
     found = {key: NOTE if key in results else value for key, value in payload.items()}
     if isinstance(given, dict):
         found[tool_input] = {key: _kept(value, paths) for key, value in given.items()}
+    return found
+
+
+def _lines(given: object, command: str) -> list[str]:
+    """The commands in a tool's input: under the host's name for one or as others call it, and
+    also those that are given word by word."""
+    if not isinstance(given, dict):
+        return []
+    found: list[str] = []
+    for name in dict.fromkeys((command, *_COMMANDS)):
+        value = given.get(name)
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, list):
+            found.append(" ".join([word for word in value if isinstance(word, str)]))
     return found
 
 

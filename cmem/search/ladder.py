@@ -2,6 +2,8 @@
 
 1. *all words*: rows that hold every unit of the query.
 2. *any word*: when those are too few, rows with some of its rarest pieces.
+3. *part of a word*, else *similar word*: when a word of a short query is unknown, rows with the
+   words it is a part of, or else a slip of.
 
 Hits of an earlier step stay above. A common term is never ranked as a whole: past a cap the
 newest matches are taken, observations and summaries apart from raw evidence, which would
@@ -14,7 +16,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cmem.search import mending, near, small
 from cmem.search import query as queries
+from cmem.search.mending import Mended
 from cmem.search.query import Query
 from cmem.store import find, records
 from cmem.store.find import Candidate, Scope
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
 RANKED_MAX = 2000
 NEWEST = 1000
 # Loose step: pieces tried, the matches they may have in all, and where counting one ends.
-PIECES_MAX = 10
+PIECES_MAX = 24
 PIECE_MATCHES = 20_000
 PIECE_COUNT_MAX = 5000
 # Rows loaded at a time for the final order.
@@ -37,6 +41,8 @@ WORTHWHILE = 0.6
 
 ALL_WORDS = "all words"
 ANY_WORD = "any word"
+PART = "part of a word"
+SIMILAR = "similar word"
 
 # An observation says what raw evidence only shows.
 _KIND_WEIGHT = {"O": 1.0, "S": 0.95, "P": 0.6, "T": 0.45}
@@ -48,12 +54,47 @@ class Scored(NamedTuple):
     score: float
 
 
-def climb(
+class Climbed(NamedTuple):
+    """The hits of each step that was taken, in order; a row is a hit once. ``mended``: the
+    query of the last of them, if it is another one."""
+
+    steps: dict[str, list[Scored]]
+    mended: Mended | None
+
+
+def climb(conn: apsw.Connection, query: Query, scope: Scope, *, limit: int, now: int) -> Climbed:
+    found = _words(conn, query, scope, limit=limit, now=now)
+    if found[ALL_WORDS]:
+        return Climbed(found, None)
+    loose = found.get(ANY_WORD, [])
+    words = mending.unknown(conn, query, scope)
+    if not words or (loose and len(query.units) > mending.UNITS_MAX):
+        return Climbed(found, None)
+    looks: tuple[tuple[str, mending.Look], ...] = ((PART, near.parts), (SIMILAR, near.slips))
+    for step, look in looks:
+        mended = mending.mend(conn, query, words, scope, look=look)
+        if mended:
+            others = _words(conn, mended.query, scope, limit=limit, now=now)
+            known = {(row.record.kind, row.record.ref) for row in loose}
+            rows = others[ALL_WORDS] or ([] if loose else others.get(ANY_WORD, []))
+            rows = [row for row in rows if (row.record.kind, row.record.ref) not in known]
+            if rows:
+                # Few of the words as typed must not crowd out all of the words as meant.
+                kept = loose[: max(limit - len(rows), limit // 2)]
+                under = min([row.score for row in kept], default=2.0)
+                rows = [row._replace(score=round(min(row.score / 2, under), 4)) for row in rows]
+                steps = {**found, ANY_WORD: kept} if ANY_WORD in found else found
+                return Climbed({**steps, step: rows[: limit - len(kept)]}, mended)
+    return Climbed(found, None)
+
+
+def _words(
     conn: apsw.Connection, query: Query, scope: Scope, *, limit: int, now: int
 ) -> dict[str, list[Scored]]:
-    """The hits of each step that was taken, in order; a row is a hit once."""
+    """The steps that take the words as they are."""
     candidates = _best(conn, query, scope)
-    strict = _rerank(conn, candidates, query, limit=limit, now=now, floor=1.0)
+    words = _shares(conn, query)
+    strict = _rerank(conn, candidates, query, words=words, limit=limit, now=now, floor=1.0)
     found = {ALL_WORDS: strict}
     # Raw evidence often only repeats the question; it does not make other rows worthless.
     is_answered = any(row.record.kind in "OS" for row in strict)
@@ -61,22 +102,33 @@ def climb(
     is_whole = list(pieces) == [query.units[0].match]
     if len(strict) < limit and not is_whole and not (is_answered and len(query.units) == 1):
         known = {(row.record.kind, row.record.ref) for row in strict}
-        loose = _loose(conn, query, scope, pieces=pieces, least=WORTHWHILE * is_answered)
+        rare = _rare(conn, small.without(pieces), scope)
+        loose = _loose(conn, query, scope, weights=rare, least=WORTHWHILE * is_answered)
         fresh = [one for one in loose if (one[0].kind, one[0].ref) not in known]
         left = limit - len(strict)
-        found[ANY_WORD] = _rerank(conn, fresh, query, limit=left, now=now, floor=0.0)
+        words = [sum([rare.get(atom, 0.0) for atom in unit.atoms]) for unit in query.units]
+        found[ANY_WORD] = _rerank(conn, fresh, query, words=words, limit=left, now=now, floor=0.0)
     return found
 
 
-def _scoped(match: str, scope: Scope) -> str:
-    keys = find.key_match(scope)
-    return f"({match}) AND {keys}" if keys else match
+def _shares(conn: apsw.Connection, query: Query) -> list[float]:
+    """What each unit counts in a title: all together 1, a rare one more."""
+    if len(query.units) == 1:
+        return [1.0]
+    size = max(find.size(conn), 1)
+    counts = [
+        find.count(conn, queries.in_text(unit.match), Scope(), cap=PIECE_COUNT_MAX)
+        for unit in query.units[:PIECES_MAX]
+    ]
+    weights = [math.log(1 + size / max(count, 1)) for count in counts]
+    weights += [0.0] * (len(query.units) - len(counts))
+    return [weight / sum(weights) for weight in weights]
 
 
 def _best(conn: apsw.Connection, query: Query, scope: Scope) -> list[tuple[Candidate, float]]:
     """The candidates with a relevance from 0 to 1, whatever the number of matches."""
     match = queries.match_all(query)
-    scoped = _scoped(match, scope)
+    scoped = find.scoped(match, scope)
     if queries.is_open(query):
         # All terms that begin so are merged for every statement: one statement, no ranking.
         return [(one, 0.5) for one in find.newest(conn, scoped, scope, limit=4 * NEWEST)]
@@ -86,10 +138,12 @@ def _best(conn: apsw.Connection, query: Query, scope: Scope) -> list[tuple[Candi
     for kinds in (("O", "S"), ("P", "T")):
         wanted = tuple([kind for kind in kinds if not scope.kinds or kind in scope.kinds])
         if wanted:
-            scoped = _scoped(match, scope._replace(kinds=wanted))
-            titled = f"({queries.match_title(query)}) AND ({scoped})"
-            for one in find.newest(conn, titled, scope, limit=BATCH):
-                taken[one.document] = (one, 1.0)
+            scoped = find.scoped(match, scope._replace(kinds=wanted))
+            if "O" in kinds:
+                # Where few titles hold it, this walks all matches: not for raw evidence as well.
+                titled = f"({queries.match_title(query)}) AND ({scoped})"
+                for one in find.newest(conn, titled, scope, limit=BATCH):
+                    taken[one.document] = (one, 1.0)
             for one in find.newest(conn, scoped, scope, limit=NEWEST):
                 taken.setdefault(one.document, (one, 0.5))
     return list(taken.values())
@@ -101,17 +155,16 @@ def _relative(found: Sequence[Candidate]) -> list[tuple[Candidate, float]]:
 
 
 def _loose(
-    conn: apsw.Connection, query: Query, scope: Scope, *, pieces: dict[str, float], least: float
+    conn: apsw.Connection, query: Query, scope: Scope, *, weights: dict[str, float], least: float
 ) -> list[tuple[Candidate, float]]:
     """Rows with any of the rarest pieces, by relevance and by how much of them they hold."""
-    weights = _rare(conn, pieces, scope)
     if not weights:
         return []
-    match = _scoped(queries.match_any(query, list(weights)), scope)
+    match = find.scoped(queries.match_any(query, list(weights)), scope)
     if find.count(conn, match, scope, cap=PIECE_MATCHES + 1) > PIECE_MATCHES:
         found = [(one, 0.5) for one in find.newest(conn, match, scope, limit=NEWEST)]
     else:
-        found = _relative(find.ranked(conn, match, scope, limit=2 * BATCH))
+        found = _relative(find.ranked(conn, match, scope, limit=NEWEST))
     covered = dict.fromkeys([one.document for one, _ in found], 0.0)
     for piece, weight in weights.items():
         for document in find.among(conn, queries.in_text(piece), list(covered)):
@@ -131,7 +184,7 @@ def _rare(conn: apsw.Connection, pieces: dict[str, float], scope: Scope) -> dict
     there = [
         piece
         for piece in pieces
-        if find.count(conn, _scoped(queries.in_text(piece), scope), scope, cap=1)
+        if find.count(conn, find.scoped(queries.in_text(piece), scope), scope, cap=1)
     ]
     counted = [
         (find.count(conn, queries.in_text(piece), Scope(), cap=PIECE_COUNT_MAX), piece)
@@ -141,7 +194,8 @@ def _rare(conn: apsw.Connection, pieces: dict[str, float], scope: Scope) -> dict
     matches = 0
     for count, piece in sorted(counted)[:PIECES_MAX]:
         matches += count
-        if weights and matches > PIECE_MATCHES:
+        # What was counted to the cap may be in every row: it would crowd out the rare ones.
+        if weights and (matches > PIECE_MATCHES or count >= PIECE_COUNT_MAX):
             break
         weights[piece] = pieces[piece] * math.log(1 + size / count)
     total = sum(weights.values())
@@ -153,6 +207,7 @@ def _rerank(
     candidates: list[tuple[Candidate, float]],
     query: Query,
     *,
+    words: Sequence[float],
     limit: int,
     now: int,
     floor: float,
@@ -174,7 +229,7 @@ def _rerank(
         for one, relevance in batch:
             record = rows.get((one.kind, one.ref))
             if record:
-                score = floor + _score(record, relevance, query, now=now)
+                score = floor + _score(record, relevance, query, words=words, now=now)
                 found.append(Scored(record, round(score, 4)))
         if len(found) >= limit:
             break
@@ -182,11 +237,14 @@ def _rerank(
     return found[:limit]
 
 
-def _score(record: Record, relevance: float, query: Query, *, now: int) -> float:
-    """From 0 to 1: relevance, the words in the title, the query as it was typed, recency."""
+def _score(
+    record: Record, relevance: float, query: Query, *, words: Sequence[float], now: int
+) -> float:
+    """From 0 to 1: relevance, the words in the title by what each counts, the query as it was
+    typed, recency."""
     title = record.title.casefold()
     shown = [unit.shown.casefold() for unit in query.units]
-    in_title = sum(word in title for word in shown) / len(shown)
+    in_title = sum([share for word, share in zip(shown, words, strict=True) if word in title])
     typed = query.text.strip().casefold()
     literal = (
         typed in title or typed in record.body.casefold() or typed in record.subtitle.casefold()

@@ -27,11 +27,13 @@ _SHORT_FLAG = re.compile(r"-[A-Za-z]{1,2}")
 
 class Unit(NamedTuple):
     """One thing a row must hold. ``shown`` is it as typed, ``match`` its expression, and
-    ``atoms`` the expressions of its pieces, for a search that takes any of them."""
+    ``atoms`` the expressions of its pieces, for a search that takes any of them. ``word`` is it
+    folded when it is letters only, of a script with spaces, and stood in no quotes."""
 
     shown: str
     match: str
     atoms: tuple[str, ...]
+    word: str = ""
 
 
 class Query(NamedTuple):
@@ -138,7 +140,9 @@ def _piece_unit(text: str) -> Unit | None:
     other = _other_spelling(text, runs)
     if other:
         match = f"({match} OR {quote(other)})"
-    return Unit(text, match, (match,) if len(runs) == 1 and not runs[0][1] else _atoms(runs))
+    if len(runs) == 1 and not runs[0][1]:
+        return Unit(text, match, (match,), runs[0][0] if runs[0][0].isalpha() else "")
+    return Unit(text, match, _atoms(runs))
 
 
 def _other_spelling(text: str, runs: list[tuple[str, int]]) -> str:

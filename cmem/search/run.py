@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cmem.errors import UsageError
-from cmem.search import ladder, snippet
+from cmem.search import ladder, near, snippet
 from cmem.search import query as queries
 from cmem.search.ladder import Scored
-from cmem.search.query import Query
+from cmem.search.mending import Mended
 from cmem.store import find, records
 from cmem.store.find import Scope
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 LIMIT_MAX = 200
 LISTED = "newest"
+# Replacements named for one word, of those that are looked for in the hits.
+SHOWN_MAX = 3
+TRIED_MAX = 12
 
 
 class Filters(NamedTuple):
@@ -33,6 +37,8 @@ class Filters(NamedTuple):
     until: int | None = None
     concept: str = ""
     file: str = ""
+    branch: str = ""
+    agent: str = ""
 
 
 class Hit(NamedTuple):
@@ -52,11 +58,14 @@ class Hit(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """``steps``: those that gave hits, or the ones tried when none did."""
+    """``steps``: those that gave hits, or the ones tried when none did. ``replaced``: what was
+    shown for words that nothing holds. ``words``: what to look for in the hits."""
 
     query: str
     steps: list[str]
     hits: list[Hit]
+    replaced: dict[str, list[str]] = {}  # noqa: RUF012 - nobody changes it
+    words: tuple[str, ...] = ()
 
 
 def search(
@@ -68,15 +77,29 @@ def search(
     if scope is None or limit == 0:
         return SearchResult(text, [], [])
     query = queries.parse(text)
+    mended: Mended | None = None
     if not text.strip():
         found = {LISTED: _list(conn, scope, limit=limit)}
     elif not query.units:
         found = {}
     else:
-        found = ladder.climb(conn, query, scope, limit=limit, now=now)
+        found, mended = ladder.climb(conn, query, scope, limit=limit, now=now)
     steps = [step for step, rows in found.items() if rows] or list(found)
     rows = [row for step in found.values() for row in step][:limit]
-    return SearchResult(text, steps, [_hit(row, query) for row in rows])
+    replaced = _shown(mended, rows) if mended else {}
+    words = [unit.shown for unit in query.units]
+    words += [one for shown in replaced.values() for one in shown]
+    return SearchResult(text, steps, [_hit(row, words) for row in rows], replaced, tuple(words))
+
+
+def _shown(mended: Mended, rows: list[Scored]) -> dict[str, list[str]]:
+    """For each replaced word, the words the hits have for it."""
+    texts = [text for row in rows for text in (row.record.title, row.record.body)]
+    found: dict[str, list[str]] = {}
+    for word, terms in mended.terms.items():
+        shown = [one for term in terms[:TRIED_MAX] if (one := near.spelled(term, texts))]
+        found[word] = list(dict.fromkeys(shown))[:SHOWN_MAX]
+    return found
 
 
 def _scope(conn: apsw.Connection, filters: Filters) -> Scope | None:
@@ -110,7 +133,7 @@ def _list(conn: apsw.Connection, scope: Scope, *, limit: int) -> list[Scored]:
     return found[:limit]
 
 
-def _hit(row: Scored, query: Query) -> Hit:
+def _hit(row: Scored, words: Sequence[str]) -> Hit:
     record = row.record
     return Hit(
         id=f"{record.kind}{record.ref}",
@@ -121,7 +144,7 @@ def _hit(row: Scored, query: Query) -> Hit:
         type=snippet.line(record.type),
         title=snippet.line(record.title),
         subtitle=snippet.line(record.subtitle),
-        snippet=snippet.around(record, [unit.shown for unit in query.units]),
+        snippet=snippet.around(record, words),
         created_at=record.created_at,
         files=[snippet.line(_relative_path(path, record.root)) for path in record.files],
         tokens=record.tokens,

@@ -28,6 +28,29 @@ def around(record: Record, words: Sequence[str]) -> str:
     return _window(text, _start(text, words))
 
 
+def pieces(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
+    """``text`` in pieces: those that show one of ``words``, and what lies between."""
+    folded = _folded(text)
+    spans: list[tuple[int, int]] = []
+    for word in words:
+        for needle in _needles(word):
+            at = folded.find(needle)
+            if at >= 0:
+                while at >= 0:
+                    spans.append((at, at + len(needle)))
+                    at = folded.find(needle, at + len(needle))
+                break
+    found: list[tuple[str, bool]] = []
+    done = 0
+    for start, end in sorted(spans):
+        if end > done:
+            first = max(start, done)
+            found += [(text[done:first], False)] if first > done else []
+            found.append((text[first:end], True))
+            done = end
+    return [*found, (text[done:], False)] if done < len(text) else found
+
+
 def _start(text: str, words: Sequence[str]) -> int:
     """Where the window begins that holds the most different words; the first of equals."""
     folded = _folded(text)

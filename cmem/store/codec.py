@@ -29,6 +29,19 @@ def unpack(value: str | bytes | None) -> str:
     return zlib.decompress(value).decode("utf-8", "surrogatepass")
 
 
+def is_whole(value: bytes) -> bool:
+    """Whether a BLOB that begins like a packed text is one to its end; any other BLOB is."""
+    import zlib
+
+    if value[:1] != b"\x78":
+        return True
+    try:
+        zlib.decompress(value)
+    except zlib.error:
+        return False
+    return True
+
+
 def _is_storable(text: str) -> bool:
     """Tell whether SQLite takes the text as TEXT: it refuses lone surrogates."""
     try:

@@ -291,4 +291,6 @@ def _escape(path: str) -> str:
 
 
 def _no_database(path: str) -> ConfigError:
-    return ConfigError(f"{path} is not a cmem database; move it away or restore a backup")
+    return ConfigError(
+        f"{path} is not a cmem database; run `cmem doctor --repair`, or move it away"
+    )

@@ -33,6 +33,8 @@ class Scope(NamedTuple):
     until: int | None = None
     concept: str = ""
     file: str = ""
+    branch: str = ""
+    agent: str = ""
 
 
 class Candidate(NamedTuple):
@@ -50,9 +52,16 @@ def key_match(scope: Scope) -> str:
         [key("t", type_) for type_ in scope.types],
         [key("p", project) for project in scope.projects or ()],
         [key("h", scope.host)] if scope.host else [],
+        [key("a", scope.agent)] if scope.agent else [],
     ]
     quoted = [" OR ".join([f'"{term}"' for term in group]) for group in groups if group]
     return " AND ".join([f"k : ({group})" for group in quoted])
+
+
+def scoped(match: str, scope: Scope) -> str:
+    """``match`` within the scope's filters that are index terms."""
+    keys = key_match(scope)
+    return f"({match}) AND {keys}" if keys else match
 
 
 def count(conn: apsw.Connection, match: str, scope: Scope, *, cap: int) -> int:
@@ -151,6 +160,15 @@ _OF_FILE = f"""AND CASE d.kind
     ELSE 0 END"""
 
 
+_ON_BRANCH = """AND CASE d.kind
+    WHEN 'O' THEN EXISTS(SELECT 1 FROM observations r WHERE r.id=d.ref AND r.branch=:branch)
+    WHEN 'T' THEN EXISTS(SELECT 1 FROM tool_uses r WHERE r.id=d.ref AND r.branch=:branch)
+    WHEN 'S' THEN EXISTS(SELECT 1 FROM session_summaries r JOIN turns n ON n.id=r.turn_id
+        WHERE r.id=d.ref AND n.branch=:branch)
+    ELSE EXISTS(SELECT 1 FROM user_prompts r JOIN turns n ON n.id=r.turn_id
+        WHERE r.id=d.ref AND n.branch=:branch) END"""
+
+
 def _narrow(scope: Scope) -> tuple[str, str, dict[str, int | str]]:
     """Join, conditions and their values for what is no index term; empty joins nothing."""
     conditions: list[str] = []
@@ -167,6 +185,9 @@ def _narrow(scope: Scope) -> tuple[str, str, dict[str, int | str]]:
     if scope.concept:
         conditions.append(_OF_CONCEPT)
         values["concept"] = scope.concept
+    if scope.branch:
+        conditions.append(_ON_BRANCH)
+        values["branch"] = scope.branch
     if scope.file:
         conditions.append(_OF_FILE)
         values["file"] = scope.file

@@ -266,7 +266,11 @@ def put_projects(conn: apsw.Connection, records: Sequence[Record], *, now: int) 
 def put_tombstones(conn: apsw.Connection, records: Sequence[Record], *, now: int) -> list[str]:
     """Forget here too what was forgotten there: what is there is hidden, which can be undone
     for a day, and what comes later stays away."""
-    new = [one for one in records if not tombstones.is_known(conn, bytes.fromhex(one["hash"]))]
+    new = [
+        one
+        for one in records
+        if not tombstones.is_known(conn, bytes.fromhex(one["hash"]), one["at"])
+    ]
     found: list[tuple[str, int]] = []
     for kind in {one["kind"] for one in new}:
         digests = frozenset(bytes.fromhex(one["hash"]) for one in new if one["kind"] == kind)
@@ -305,7 +309,7 @@ def look_at_project(conn: apsw.Connection, one: Record) -> str:
 
 def look_at_tombstone(conn: apsw.Connection, one: Record) -> str:
     """The same of a tombstone."""
-    return KNOWN if tombstones.is_known(conn, bytes.fromhex(one["hash"])) else NEW
+    return KNOWN if tombstones.is_known(conn, bytes.fromhex(one["hash"]), one["at"]) else NEW
 
 
 def _project(conn: apsw.Connection, key: str) -> int:

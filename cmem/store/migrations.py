@@ -14,7 +14,15 @@ from typing import Protocol
 import apsw
 
 from cmem.errors import ConfigError
-from cmem.store import schema_0001, schema_0002, schema_0003, schema_0004, schema_0005, segment
+from cmem.store import (
+    schema_0001,
+    schema_0002,
+    schema_0003,
+    schema_0004,
+    schema_0005,
+    segment,
+    snapshot,
+)
 from cmem.store.connection import transaction
 
 
@@ -65,32 +73,8 @@ def backup(conn: apsw.Connection) -> str:
     folder = os.path.join(os.path.dirname(conn.filename), "backups")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     path = os.path.join(folder, f"memory-schema{_version(conn)}.db")
-    unfinished = path + ".tmp"
-    for suffix in ("", "-journal", "-wal", "-shm"):  # what a killed run left
-        if os.path.lexists(unfinished + suffix):
-            os.unlink(unfinished + suffix)
-    os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    _copy(conn.filename, unfinished)
-    _rename_durably(unfinished, path)
+    snapshot.take(conn.filename, path)
     return path
-
-
-def _copy(source_path: str, target_path: str) -> None:
-    """Copy by a connection of its own, because one that is writing cannot be the source; the
-    write lock the caller holds keeps the file still meanwhile."""
-    source = apsw.Connection(source_path, flags=apsw.SQLITE_OPEN_READONLY)
-    target = apsw.Connection(target_path)
-    try:
-        with target.backup("main", source, "main") as running:
-            while not running.done:
-                running.step(1000)
-        target.pragma("journal_mode", "delete")  # one file, complete without a log beside it
-        found = target.pragma("quick_check")
-        if found != "ok":
-            raise ConfigError(f"the copy of {source_path} is damaged: {found}; nothing was changed")
-    finally:
-        target.close()
-        source.close()
 
 
 def _make_store(conn: apsw.Connection, steps: Sequence[tuple[int, Step]], *, now: int) -> None:
@@ -151,17 +135,3 @@ def _refuse_foreign(conn: apsw.Connection) -> None:
         raise ConfigError(
             f"{conn.filename} is not a cmem database (it holds {row[0]!r}); move it away"
         )
-
-
-def _rename_durably(source: str, target: str) -> None:
-    _fsync(source)
-    os.replace(source, target)
-    _fsync(os.path.dirname(target))
-
-
-def _fsync(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

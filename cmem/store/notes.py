@@ -17,12 +17,13 @@ from cmem.errors import CmemError
 from cmem.model import Origin, ProjectIdentity, Repo
 from cmem.store import cleaning, documents, drafts, projects, sessions, titles, turns
 from cmem.store.connection import transaction
+from cmem.store.portable import BY_HAND
 from cmem.store.rows import insert, row, value
 
 if TYPE_CHECKING:
     import apsw
 
-HOST = "user"
+HOST = BY_HAND
 TYPE = "note"
 TAINT = "local"
 # The scope of notes that hold in every project. No directory has this key.

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 Record = dict[str, Any]
 
+# The host of what a person writes, notes and open work. Its sessions have no end: one in each
+# project, of the same name everywhere, which is never forgotten as a whole.
+BY_HAND = "user"
 FORMAT = 1
 HEAD = "cmem-export"
 

@@ -6,6 +6,7 @@ reads the query plans). Rows are plain tuples, because a named tuple's import co
 the queries.
 """
 
+from cmem import eid as eids
 from cmem.store.rows import rows
 
 TYPE_CHECKING = False
@@ -25,6 +26,35 @@ NEWEST = """SELECT id, created_at, type, pinned, taint, prompt_number, session_i
     FROM observations INDEXED BY observations_recent
     WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL
     ORDER BY created_at DESC, id DESC LIMIT ?"""
+# What a person has pinned or written stays in reach however much came after it.
+PINNED = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
+        evidence_tokens, read_tokens, title, subtitle, branch
+    FROM observations INDEXED BY observations_pinned
+    WHERE project_id = ? AND pinned = 1 AND hidden_at IS NULL AND superseded_by IS NULL
+    ORDER BY created_at DESC LIMIT ?"""
+NOTES = """SELECT o.id, o.created_at, type, pinned, taint, prompt_number, session_id, agent_type,
+        evidence_tokens, read_tokens, o.title, subtitle, branch
+    FROM observations o INDEXED BY observations_session
+    WHERE session_id = (SELECT id FROM sessions WHERE host = 'user' AND content_session_id = ?)
+        AND hidden_at IS NULL AND superseded_by IS NULL
+    ORDER BY o.created_at DESC LIMIT ?"""
+# Of the newest hundred items, those that nobody has closed.
+OPEN_ITEMS = """SELECT item, text, taint FROM (
+        SELECT w.item, w.text, w.taint, (SELECT e.state FROM work_state_entries e
+            WHERE e.item = w.item ORDER BY e.id DESC LIMIT 1) AS state
+        FROM work_state_entries w INDEXED BY work_state_entries_project
+        WHERE w.project_id = ? AND w.id = w.item AND w.hidden_at IS NULL
+        ORDER BY w.id DESC LIMIT 100)
+    WHERE state = 'open' LIMIT ?"""
+# Nearly no project has any of the three: a short question is prepared in a third of the time.
+ANY_PINNED = """SELECT 1 FROM observations INDEXED BY observations_pinned
+    WHERE project_id = ? AND pinned = 1 AND hidden_at IS NULL AND superseded_by IS NULL LIMIT 1"""
+ANY_NOTES = "SELECT 1 FROM sessions WHERE host = 'user' AND content_session_id = ?"
+ANY_ITEMS = """SELECT 1 FROM work_state_entries INDEXED BY work_state_entries_project
+    WHERE project_id = ? AND id = item LIMIT 1"""
+COUNT = """SELECT count(*) FROM observations INDEXED BY observations_recent
+    WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL"""
+HAS_ITEMS = "SELECT 1 FROM sqlite_schema WHERE name = 'work_state_entries'"
 SUMMARIES = """SELECT id, session_id, created_at, taint, request, learned, completed, next_steps
     FROM session_summaries INDEXED BY session_summaries_recent
     WHERE project_id = ? AND hidden_at IS NULL AND instr(metadata, '"superseded_by"') = 0
@@ -79,11 +109,11 @@ def last_success(conn: "apsw.Connection") -> int | None:
     return None
 
 
-def name_of(conn: "apsw.Connection", project: int) -> str:
-    """The display name of a project, "" when there is none."""
-    for (name,) in rows(conn, "SELECT name FROM projects WHERE id = ?", (project,)):
-        return str(name)
-    return ""
+def name_of(conn: "apsw.Connection", project: int) -> tuple[str, str]:
+    """The display name and the key of a project, "" when there is none."""
+    for name, key in rows(conn, "SELECT name, key FROM projects WHERE id = ?", (project,)):
+        return str(name), str(key)
+    return "", ""
 
 
 def observations(
@@ -96,6 +126,36 @@ def observations(
     if len(projects) > 1:
         rows.sort(key=lambda row: (-row[1], -row[0]))
     return rows[:limit]
+
+
+def count(conn: "apsw.Connection", projects: "Sequence[int]") -> int:
+    """How many visible observations the projects have."""
+    return sum(int(one[0]) for project in projects for one in rows(conn, COUNT, (project,)))
+
+
+def pinned(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) -> list[Observation]:
+    """The newest pinned observations of each project."""
+    some = [project for project in projects if rows(conn, ANY_PINNED, (project,))]
+    return [one for project in some for one in rows(conn, PINNED, (project, limit))]
+
+
+def notes(conn: "apsw.Connection", key: str, limit: int) -> list[Observation]:
+    """The newest notes written by hand in the project of that key."""
+    name = "notes-" + eids.sha256_hex(key.encode("utf-8", "replace"))[:16]
+    return rows(conn, NOTES, (name, limit)) if rows(conn, ANY_NOTES, (name,)) else []
+
+
+def open_items(
+    conn: "apsw.Connection", projects: "Sequence[int]", limit: int
+) -> list[tuple[int, str, str]]:
+    """(number, text, taint) of what is still to be done, opened last first; [] in a store that
+    is older than such items."""
+    if not rows(conn, HAS_ITEMS):
+        return []
+    some = [project for project in projects if rows(conn, ANY_ITEMS, (project,))]
+    found = [one for project in some for one in rows(conn, OPEN_ITEMS, (project, limit))]
+    found.sort(key=lambda one: -one[0])
+    return found[:limit]
 
 
 def summaries(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) -> list[Summary]:

@@ -47,7 +47,7 @@ ENDS: dict[str, tuple[BaseException, int, str]] = {
     "damaged": (
         apsw.CorruptError("x"),
         1,
-        "cmem: memory.db is damaged; move it away or restore a backup\n",
+        "cmem: memory.db is damaged; run `cmem doctor --repair`\n",
     ),
     "full": (
         apsw.FullError("disk is full"),

@@ -226,7 +226,9 @@ def test_context_is_what_the_hook_prints(stored: Path, home: Path) -> None:
         {"id": "O2", "why": "recent, decision"},
         {"id": "O1", "why": "recent"},
     ]
-    assert ok("context", "--explain", cwd=stored).endswith("O2: recent, decision\nO1: recent\n")
+    assert ok("context", "--explain", cwd=stored).endswith(
+        "O2: recent x1.00, decision x1.60 = 1.60\nO1: recent x1.00, bugfix x1.30 = 1.30\n"
+    )
     assert support.run_json("context", "--source", "resume", cwd=stored)["text"] == ""
     assert support.run_json("context", "--project", "calc", cwd="/")["text"] == text
 
@@ -397,7 +399,12 @@ def test_a_terminal_gets_colour_and_literal_text(hostile: Path, argv: list[str])
     assert code == 0 and "\x1b[3" not in plain
 
 
-@pytest.mark.parametrize("argv", [*COMMANDS, ["raw", "T1"], ["status"]], ids=lambda a: a[0])
+LOOKING = (["list"], ["file", "calc.py"], ["session", "list"], ["session", "show", "N1"])
+
+
+@pytest.mark.parametrize(
+    "argv", [*COMMANDS, ["raw", "T1"], ["status"], *LOOKING], ids=lambda a: " ".join(a[:2])
+)
 def test_hot_commands_import_no_heavy_module(stored: Path, home: Path, argv: list[str]) -> None:
     """An agent calls these often; typer alone costs five bare interpreters."""
     code = (

@@ -238,6 +238,7 @@ def test_after_a_compaction_the_sessions_own_come_first(home: Path) -> None:
             1,
             later,
             turn,
+            prompt_number=number,
             title=f"{number} " + "later words " * 8,
             created_at=samples.NOON + samples.DAY,
         )

@@ -13,7 +13,7 @@ import pytest
 from cmem import launcher, lock, paths, spool
 from cmem.doctor import hooks, registered, trial
 from cmem.doctor.finding import Finding
-from cmem.install import claude_code, record
+from cmem.install import claude_code, cursor, record
 
 
 def test_no_settings_file(installed: Any) -> None:
@@ -100,6 +100,25 @@ def test_registered_by_settings_and_a_plugin(installed: Any, plugin: str) -> Non
 def test_a_plugin_alone_is_well(installed: Any) -> None:
     installed.settings.write_text('{"enabledPlugins": {"cmem@place": true}}')
     assert installed.faults() == []
+
+
+def test_a_plugin_alone_after_an_uninstall_runs_cmem_itself(installed: Any, tmp_path: Path) -> None:
+    installed.settings.write_text('{"enabledPlugins": {"cmem@place": true}}')
+    (installed.home / "hook.py").unlink()
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "cmem"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    installed.env |= {"PATH": f"/usr/bin:{folder}", "HOME": str(tmp_path)}
+    assert installed.faults() == []
+    (found,) = [one for one in installed.examine() if one.name == "launcher"]
+    assert (
+        found.detail == f"the plugin runs {program}; it makes hook.py when the next session starts"
+    )
+    installed.env["PATH"] = "/usr/bin"
+    assert installed.faults() == [("error", "launcher")]
+    assert installed.fault("launcher").fix == "put cmem on PATH, or run `cmem install`"
 
 
 def test_hooks_that_write_to_another_home(installed: Any, tmp_path: Path) -> None:
@@ -364,13 +383,14 @@ def test_a_newer_spool_is_left_alone(installed: Any) -> None:
 
 
 def test_a_host_that_nobody_has_tried_is_named_as_such(installed: Any) -> None:
-    config = installed.user / "hooks.json"
-    config.write_text(json.dumps({"command": installed.line("Stop")}))
-    _record(installed.home, "cursor", config)
+    config = installed.user / ".cursor" / "hooks.json"
+    config.parent.mkdir()
+    wanted = cursor.hooks(lambda event: hookrun.line(installed.home, event, host="cursor"))
+    config.write_text(cursor.add("", wanted, launcher=str(installed.home / "hook.py")))
     (found,) = [one for one in installed.examine() if one.name == "hooks of cursor"]
     assert found == Finding(
         "ok",
         "hooks of cursor",
-        f"registered in {config}. built from Cursor's documentation, and not yet tried with "
+        f"all 9 events are registered in {config}. built from Cursor's documentation, and not yet tried with "
         "Cursor itself",
     )

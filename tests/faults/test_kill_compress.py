@@ -48,6 +48,7 @@ OTHER_POINTS = {
     ),
     "test_recompress.py": ("again_before_call", "again_after_call", "again_after_commit"),
     "importers/test_jsonl.py": ("imported_slice",),
+    "test_backup.py": ("backup_before_rotation", "restore_before_exchange"),
 }
 PAID = ("in_claim", "after_claim", "before_call", "after_call", "in_commit", "after_commit")
 SUMMARY = """<summary><request>Take a step</request><investigated></investigated><learned></learned>

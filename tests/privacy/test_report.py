@@ -17,7 +17,8 @@ CUTS = [
     ("<system-reminder>x</system-reminder>words", {"system-reminder": 1}),
     ("data:image/png;base64," + "A0" * 40, {"image": 1}),
     ("&lt;private&gt;words of mine", {"private": 1}),
-    ("\\u003cprivate\\u003e words of mine", {report.HIDDEN: 1}),
+    ("\\u003cprivate\\u003e words of mine", {"private": 1}),
+    ("<pri\u200bvate> words of mine", {report.HIDDEN: 1}),
     (f"[REDACTED:github] and {TOKEN}", {"github": 1}),
 ]
 

@@ -146,7 +146,7 @@ def test_every_rule_has_an_example() -> None:
 
 def test_every_literal_of_a_rule_opens_a_gate() -> None:
     literals = {text for _, words, _ in rules.TOKENS for text in words}
-    covered = (*gates.EXACT, *gates.UNDERSCORED, *gates.TOKENS)
+    covered = (*gates.EXACT, *gates.UNDERSCORED, *gates.TOKENS, b"gl", b"hv", b"IA")
     assert {text for text in literals if not any(g in text.encode() for g in covered)} == set()
 
 
@@ -167,6 +167,11 @@ NEAR = [
     "class A: private int x; a <privateer> b; List<privately>",
     "AKIAX ASIA ghp_short xoxb- AIza eyJ.x.y",
     "email me@example.org or git@github.com:a/b.git",
+    "public class A<T> { private T x; <T> private void f() {} private <K, V> Map<K, V> m; }",
+    "Map<String, List<Integer>> private = a < privateKey && b > private_x; x<y private",
+    "<private-key-path> <privatekey> <privatelink> <private_key> &lt;private_key&gt; \\x3cprivately",
+    "if (count <\n    privateCount) { template<typename T> private: int y; }",
+    "a->private, b>>private; private:\n  int z; 60 private rooms, 74 private",
 ]
 
 
@@ -198,6 +203,27 @@ SPANS = {
     "percent": ("a %3Cprivate%3Ex1%3C/private%3E b", "a [private] b"),
     "percent slash": ("a %3cprivate%3ex1%3c%2Fprivate%3e b", "a [private] b"),
     "percent twice": ("a %253Cprivate%253Ex1%253C%252Fprivate%253E b", "a [private] b"),
+    "no-break space": ("a <\xa0private\xa0>x1</\xa0private> b", "a [private] b"),
+    "wide space": ("a <\u3000private\u2028>x1</private> b", "a [private] b"),
+    "wide letters": ("a <ｐｒｉｖａｔｅ>x1</ＰＲＩvate> b", "a [private] b"),
+    "small brackets": ("a ﹤private﹥x1﹤/private﹥ b", "a [private] b"),
+    "quotes as brackets": ("a ‹private›x1‹/private› b", "a [private] b"),
+    "angles": ("a ⟨private⟩x1⟨/private⟩ b", "a [private] b"),
+    "wide angles": ("a 〈private〉x1〈/private〉 b", "a [private] b"),
+    "zeros": (
+        "a &#" + "0" * 300 + "60;private&#62;x1&#x" + "0" * 300 + "3c;/private> b",
+        "a [private] b",
+    ),
+    "often escaped": ("a &" + "amp;" * 300 + "lt;private&gt;x1&lt;/private> b", "a [private] b"),
+    "often percent": ("a %" + "25" * 300 + "3cprivate%3ex1</private> b", "a [private] b"),
+    "hexadecimal": (r"a \x3cprivate\x3ex1\x3c\x2fprivate\x3e b", "a [private] b"),
+    "braces": (r"a \u{3c}private\u{3e}x1\u{003c}/private\u{3e} b", "a [private] b"),
+    "octal": (r"a \074private\076x1\074/private\76 b", "a [private] b"),
+    "eight digits": (r"a \U0000003cprivate\U0000003ex1\U0000003C/private> b", "a [private] b"),
+    "escaped slash": (r"a <private>x1<\/private> b", "a [private] b"),
+    "colon": ("a <private:>x1</private:> b", "a [private] b"),
+    "full stop": ("a <private.>x1</private> b", "a [private] b"),
+    "eight blanks": ("a <        private>x1</private> b", "a [private] b"),
     "zero width": ("a <pri\u200bvate>x1</priv\u200date> b", "a [private] b"),
     "soft hyphen": ("a <\xadprivate>x1</\ufeffprivate> b", "a [private] b"),
     "nul": ("a <priv\0ate>x1</private\0> b", "a [private] b"),

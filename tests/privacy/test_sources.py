@@ -69,6 +69,30 @@ def test_output_goes(command: str) -> None:
     assert clean(raw)["tool_response"] == NOTE
 
 
+WORDS_OF_COMMANDS = [
+    ["env"], ["bash", "-lc", "env"], ["bash", "-lc", "cd /w && env | sort"], ["printenv"], ["docker", "inspect", "web"],
+    ["aws", "configure", "list"], ["kubectl", "get", "secret", "x"], ["cat", ".env"], ["vault", "kv", "get", "a"],
+    ["gh", "auth", "token"], ["terraform", "output"], ["declare", "-p"], ["pass", "show", "web"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", WORDS_OF_COMMANDS)
+@pytest.mark.parametrize("name", ["command", "cmd"])
+def test_output_of_a_command_given_as_words_goes(words: list[str], name: str) -> None:
+    raw = use({name: words})
+    for spelled in (raw, raw.replace(b'", "', b'","').replace(b'": [', b'":[')):
+        assert gates.hit(spelled)
+        assert clean(spelled)["tool_response"] == NOTE
+
+
+def test_output_of_a_command_under_another_name_goes() -> None:
+    assert clean(use({"cmd": "env"}))["tool_response"] == NOTE
+    raw = use({"cmd": ["bash", "-lc", "cat > .env <<E\nPIN=1234\nE"]})
+    assert clean(raw)["tool_input"]["cmd"][2] == f"{NOTE} > .env"
+    for words in (["python", "-m", "venv", "env"], ["env", "A=1", "make"], ["echo", "set"]):
+        assert clean(use({"cmd": words}))["tool_response"] == "PIN=1234"
+
+
 @pytest.mark.parametrize("command", PLAIN)
 def test_output_stays(command: str) -> None:
     assert not is_command(command)

@@ -177,6 +177,41 @@ def test_filters(mixed, filters, expected, text):
     assert sorted(ids(mixed, text, **filters)) == sorted(expected.split())
 
 
+def test_branch_and_agent_are_filters_of_every_kind_that_has_them(store):
+    turn = shop(store)
+    store.execute("UPDATE turns SET branch = 'fix/login'")
+    make.observation(store, turn, "cache", branch="fix/login", agent_type="Explore")
+    make.observation(store, turn, "cache", branch="main")
+    make.tool(store, turn, "Bash", given={"command": "cache"}, answer="", branch="fix/login")
+    make.prompt(store, turn, "cache")
+    make.summary(store, turn, "cache")
+    assert sorted(ids(store, "cache", branch="fix/login")) == ["O1", "P1", "S1", "T1"]
+    assert sorted(ids(store, branch="main")) == ["O2"]
+    assert ids(store, "cache", branch="fix") == []
+    assert ids(store, "cache", agent="explore") == ids(store, agent="Explore") == ["O1"]
+
+
+def test_answer_of_a_long_question_is_found_by_its_rare_words(store):
+    turn = shop(store)
+    make.observation(store, turn, "another thing", "glacier and umbrella went wrong")
+    for number in range(40):
+        make.observation(store, turn, f"about glacier {number}", "x")
+        make.observation(store, turn, f"about umbrella {number}", "x")
+    rare = "how can one ever again possibly solve such trouble here"
+    for word in rare.split():
+        make.observation(store, turn, f"{word} of nobody", "x")
+    assert "O1" in ids(store, f"{rare} glacier umbrella", limit=11)
+
+
+def test_a_rare_word_in_the_title_counts_more_than_a_common_one(store):
+    turn = shop(store)
+    make.observation(store, turn, "umbrella", "the cache of it, and of others")
+    make.observation(store, turn, "the cache", "an umbrella in it, and of others")
+    for _ in range(20):
+        make.observation(store, turn, "nothing", "cache")
+    assert ids(store, "cache umbrella", limit=2) == ["O1", "O2"]
+
+
 def test_listing_is_newest_first_by_the_time_of_the_event(mixed):
     result = search(mixed, text="  ", filters=Filters(), limit=3, now=T0)
     assert [hit.id for hit in result.hits] == ["P1", "O2", "T1"]

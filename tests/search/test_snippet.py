@@ -63,6 +63,31 @@ def test_without_a_match_the_beginning_is_shown():
     assert text.endswith("…")
 
 
+PIECES = {
+    "each place": ("a cache of caches", ["cache"], "a [cache] of [cache]s"),
+    "case": ("The TIMEOUT", ["timeout"], "The [TIMEOUT]"),
+    "accents": ("un Café", ["cafe"], "un [Café]"),
+    "stem": ("was configured", ["configuring"], "was [configur]ed"),
+    "han": ("修改项目配置", ["项目"], "修改[项目]配置"),
+    "side by side": ("foobar", ["foo", "bar"], "[foo][bar]"),
+    "one in the other": ("foobar", ["foobar", "bar"], "[foobar]"),
+    "none": ("text", ["zebra"], "text"),
+    "no words": ("text", [], "text"),
+    "nothing": ("", ["a"], ""),
+}
+
+
+@pytest.mark.parametrize(("text", "words", "expected"), PIECES.values(), ids=PIECES)
+def test_pieces_show_the_words(text, words, expected):
+    found = snippet.pieces(text, words)
+    assert "".join(f"[{piece}]" if is_word else piece for piece, is_word in found) == expected
+
+
+@given(st.text(max_size=80), st.lists(st.text(max_size=4), max_size=4))
+def test_pieces_are_the_text(text, words):
+    assert "".join(piece for piece, _ in snippet.pieces(text, words)) == text
+
+
 @given(st.text(max_size=400), st.lists(st.text(max_size=8), max_size=4))
 def test_any_text_gives_one_short_line(body, words):
     text = snippet.around(record(body, "sub"), words)

@@ -67,7 +67,9 @@ def test_what_is_no_database_is_named_and_left_alone(home: Path, opener: str) ->
             connection.open_writer(str(home), now=NOW)
         else:
             connection.open_reader(str(home))
-    assert str(caught.value) == (f"{path} is not a cmem database; move it away or restore a backup")
+    assert str(caught.value) == (
+        f"{path} is not a cmem database; run `cmem doctor --repair`, or move it away"
+    )
     assert path.read_bytes() == b"a letter to my aunt\n" * 500
 
 

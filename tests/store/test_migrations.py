@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import apsw
 import pytest
 import seeding
+import store_rows
 import support
 
 from cmem.errors import ConfigError
@@ -199,3 +200,101 @@ def test_the_ledger_of_the_first_schema_becomes_whole_micro_dollars(home: Path) 
     assert prices == [(123_457,), (None,), (0,)]
     assert ledger.spent(conn, since=NOW) == looked
     assert schema_0002.NAME in dict(NAMES).values()
+
+
+# --- every shape so far, with rows -----------------------------------------------------------
+
+LATER = [step for step in migrations.MIGRATIONS if step[0] > 1]
+# Where each step of each later schema may fail: (version, number of statements done).
+POINTS = [(version, done) for version, step in LATER for done in range(len(step.STATEMENTS) + 1)]
+ROWS = (
+    "SELECT uid, title, narrative, created_at FROM observations",
+    "SELECT uid, prompt_text, created_at FROM user_prompts",
+    "SELECT uid, tool_name, tool_input, tool_response FROM tool_uses",
+    "SELECT uid, content_session_id FROM sessions",
+    "SELECT key, name FROM projects",
+    "SELECT kind, ref FROM documents",
+    "SELECT kind, state, attempts FROM work_units",
+    "SELECT key, value FROM meta",
+)
+
+
+def contents(conn: apsw.Connection) -> list[list[tuple[object, ...]]]:
+    return [sorted(conn.execute(query).fetchall(), key=repr) for query in ROWS]
+
+
+def old(home: Path, version: int) -> list[list[tuple[object, ...]]]:
+    """A store of this schema with rows of every kind, closed; its contents."""
+    conn = bare(home)
+    migrations.migrate(conn, NOW, migrations.MIGRATIONS[:version])
+    turn = seeding.add_turn(conn, seeding.add_session(conn))
+    seeding.add_tool(conn, turn, response="x" * 2000)
+    seeding.add_unit(conn, turn)
+    store_rows.observation(conn, turn, "An old title", "and its words", files=("calc.py",))
+    found = contents(conn)
+    conn.close()
+    return found
+
+
+@pytest.mark.parametrize("version", range(1, NEWEST + 1))
+def test_both_roads_end_in_one_schema_and_no_row_differs(
+    version: int, home: Path, tmp_path: Path
+) -> None:
+    before = old(home, version)
+    conn = connection.open_writer(str(home), now=NOW + 5)
+    assert contents(conn) == before
+    assert conn.pragma("integrity_check") == "ok"
+    assert conn.execute("PRAGMA foreign_key_check").fetchall() == []
+    assert conn.execute("SELECT version, name FROM schema_versions").fetchall() == NAMES
+    fresh = tmp_path / "fresh"
+    fresh.mkdir(mode=0o700)
+    assert sorted(columns(conn)) == sorted(columns(connection.open_writer(str(fresh), now=NOW)))
+    copies = sorted(path.name for path in (home / "backups").iterdir()) if version < NEWEST else []
+    assert copies == [f"memory-schema{one}.db" for one in range(version, NEWEST)]
+    conn.close()
+
+
+def columns(conn: apsw.Connection) -> list[tuple[object, ...]]:
+    """Every table and index with its columns; the text of a statement may differ."""
+    return conn.execute(
+        """SELECT s.type, s.name, s.tbl_name, c.name, c.type, c."notnull", c.pk
+        FROM sqlite_schema s LEFT JOIN pragma_table_info(s.name) c"""
+    ).fetchall()
+
+
+@pytest.mark.parametrize(("version", "done"), POINTS)
+def test_a_later_step_failing_anywhere_leaves_the_older_shape(
+    version: int, done: int, home: Path
+) -> None:
+    before = old(home, version - 1)
+    step = dict(migrations.MIGRATIONS)[version]
+    statements = (*step.STATEMENTS[:done], "INSERT INTO no_such_table VALUES(1)")
+    broken = SimpleNamespace(NAME="broken", STATEMENTS=statements)
+    conn = apsw.Connection(str(home / "memory.db"))
+    functions.register(conn)
+    was = shape(conn)
+    with pytest.raises(apsw.SQLError, match="no_such_table"):
+        migrations.migrate(conn, NOW, (*migrations.MIGRATIONS[: version - 1], (version, broken)))
+    assert (conn.pragma("user_version"), shape(conn)) == (version - 1, was)
+    assert contents(conn) == before
+    conn.close()
+    again = connection.open_writer(str(home), now=NOW)
+    assert again.pragma("user_version") == NEWEST
+    assert contents(again) == before
+
+
+@pytest.mark.parametrize("version", range(1, NEWEST))
+def test_four_processes_at_once_bring_an_old_store_up_to_date(version: int, home: Path) -> None:
+    before = old(home, version)
+    argv = [sys.executable, "-c", OPEN, str(home), str(NOW)]
+    env = support.clean_env(PYTHONPATH=str(support.ROOT))
+    pipe = subprocess.PIPE
+    processes = [
+        subprocess.Popen(argv, env=env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        for _ in range(4)
+    ]
+    told = [(*process.communicate("x", timeout=60), process.returncode) for process in processes]
+    assert told == [(f"[({NEWEST}, {NEWEST})]\n", "", 0)] * 4
+    conn = connection.open_writer(str(home), now=NOW)
+    assert contents(conn) == before
+    assert conn.pragma("integrity_check") == "ok"

@@ -8,12 +8,16 @@ SEARCH = Command(
     "search",
     "Find memories: observations, summaries, prompts and tool calls.",
     "Any text is a legal query, in any script. All words are looked for first, then any of "
-    'them. "quoted words" must stand together; a word after a minus is left out (put the '
-    "query in quotes, or after --). Without a query, at least one filter lists the newest. "
+    "them, then words like those nothing holds. "
+    '"quoted words" must stand together; a word after a minus is left out (put the '
+    "query in quotes, or after --). Filters may stand among the words: type:decision, "
+    "file:auth.ts, kind:, concept:, project:, branch:, host:, agent:, session:, since:monday, "
+    "until:. Without a query, at least one filter lists the newest. "
     "The current project is searched unless another is named.",
     (
         "cmem search auth timeout",
         "cmem search --type bugfix --since 7d",
+        "cmem search retries file:client.py since:monday",
         'cmem search --json -- "connection refused" -redis',
     ),
     "cmem.cli.search:run",
@@ -27,6 +31,8 @@ SEARCH = Command(
         ALL_PROJECTS,
         SESSION,
         Option(("--host",), "Only from this host, for example claude-code."),
+        Option(("--branch",), "Only what happened on this git branch.", metavar="NAME"),
+        Option(("--agent",), "Only from subagents of this type.", metavar="TYPE"),
         Option(("--since",), "Not before: 2026-11-29, an ISO instant, 7d, monday.", metavar="WHEN"),
         Option(("--until",), "Not after; a day counts to its end.", metavar="WHEN"),
         Option(("--limit", "-n"), "At most this many.", "int", default=20),
@@ -38,13 +44,23 @@ TIMELINE = Command(
     "timeline",
     "Show what happened around a memory, in time order.",
     "The anchor is an id, or words whose best match is taken; without one it is the newest "
-    "memory of the project.",
-    ("cmem timeline O12", "cmem timeline --before 10 --after 0", "cmem timeline auth timeout"),
+    "memory of the project. With --since or --until and no anchor it is everything of that time "
+    "instead, the newest --limit of it.",
+    (
+        "cmem timeline O12",
+        "cmem timeline --before 10 --after 0",
+        "cmem timeline auth timeout",
+        "cmem timeline --since 'last week' --by day",
+    ),
     "cmem.cli.timeline:run",
     (Arg("anchor", "An id (O12, S3, P7, T9, N4) or words.", many=True, default=""),),
     (
         Option(("--before",), "How many before the anchor.", "int", default=5),
         Option(("--after",), "How many after it.", "int", default=5),
+        Option(("--since",), "Not before: 2026-11-29, an ISO instant, 7d, monday.", metavar="WHEN"),
+        Option(("--until",), "Not after; a day counts to its end.", metavar="WHEN"),
+        Option(("--by",), "Group by day or project.", metavar="WAY"),
+        Option(("--limit", "-n"), "With --since: at most this many.", "int", default=200),
         KIND,
         SESSION,
         PROJECT,
@@ -79,8 +95,14 @@ CONTEXT = Command(
     "context",
     "Print the block that the next session starts with.",
     "The same choice and the same bytes as the session-start hook. With --explain each "
-    "memory's reason follows.",
-    ("cmem context", "cmem context --explain --budget 1000"),
+    "memory's reason follows, with the numbers of its score. --write puts the block between two "
+    "marks into a file that an agent without hooks reads by itself; --remove takes it out.",
+    (
+        "cmem context",
+        "cmem context --explain --budget 1000",
+        "cmem context --source compact --session N4",
+        "cmem context --write AGENTS.md",
+    ),
     "cmem.cli.context:run",
     (),
     (
@@ -93,6 +115,14 @@ CONTEXT = Command(
             default="startup",
             metavar="SOURCE",
         ),
+        Option(
+            ("--session",),
+            "The session that goes on, for compact and resume: N4 or the host's id.",
+            metavar="ID",
+        ),
+        Option(("--write",), "Put the block into this file, or renew it there.", metavar="FILE"),
+        Option(("--remove",), "Take the block out of this file.", metavar="FILE"),
+        Option(("--dry-run",), "Only say what would become of the file.", "flag", default=False),
         JSON,
     ),
     hot=True,
@@ -108,5 +138,17 @@ STATUS = Command(
     (JSON,),
     hot=True,
 )
+STATUSLINE = Command(
+    "statusline",
+    "Print one line for a host's status bar.",
+    "The project, how many memories it has, what is still to be done and what waits to be stored. "
+    "The directory is taken from the JSON that Claude Code gives a status line, else it is the "
+    "current one.",
+    ("cmem statusline", "cmem statusline --json"),
+    "cmem.cli.statusline:run",
+    (),
+    (JSON,),
+    hot=True,
+)
 
-COMMANDS: tuple[Command, ...] = (SEARCH, TIMELINE, GET, RAW, CONTEXT, STATUS)
+COMMANDS: tuple[Command, ...] = (SEARCH, TIMELINE, GET, RAW, CONTEXT, STATUS, STATUSLINE)

@@ -76,11 +76,16 @@ DOCTOR = Command(
     "Try out every link from hook to search, and say what is broken.",
     "Runs the registered hook command in a bare environment with a test event, follows it into "
     "the store and the search, and takes it out again. Nothing else is changed; what repairs a "
-    "fault is named. Exits 1 when a link is broken, 0 when there are only warnings.",
-    ("cmem doctor", "cmem doctor --json"),
+    "fault is named. Exits 1 when a link is broken, 0 when there are only warnings. --repair saves "
+    "what can be read of a damaged memory into a new one, tells what is lost, and keeps the "
+    "damaged files in `quarantine`; hooks go on meanwhile.",
+    ("cmem doctor", "cmem doctor --json", "cmem doctor --repair"),
     "cmem.cli.doctor:run",
     (),
-    (JSON,),
+    (
+        Option(("--repair",), "Repair a damaged memory first.", "flag", default=False),
+        JSON,
+    ),
 )
 MODE_LIST = Command(
     "mode list",

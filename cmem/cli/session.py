@@ -1,0 +1,100 @@
+"""``cmem session``: which sessions there were, and all of one in time order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cmem.cli import items, output, place
+from cmem.cli.listing import newest_first, shown_by_day
+from cmem.errors import CmemError, UsageError
+from cmem.privacy.sanitise import clean
+from cmem.search import when
+from cmem.store import read, session_list
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cmem.cli.output import Line
+    from cmem.search.run import Hit
+    from cmem.store.session_list import Session
+
+KINDS = ("P", "O", "S")
+_PLURAL = {"P": "user_prompts", "T": "tool_uses", "O": "observations", "S": "session_summaries"}
+
+
+def run_list(values: Mapping[str, Any]) -> int:
+    """Print the sessions of the project, the one used last first."""
+    if values["limit"] < 1:
+        raise UsageError("--limit must be at least 1")
+    since, until = when.parse_range(values["since"], values["until"], place.now_ms())
+    conn = place.store()
+    if conn is None:
+        return _print_list([], "no memories yet", as_json=values["json"])
+    try:
+        scope = place.scope(conn, values)
+        span = session_list.Span(since, until, values["host"] or "")
+        found = session_list.sessions(conn, scope.projects, span, limit=values["limit"])
+    finally:
+        conn.close()
+    return _print_list(found, f"no sessions in {scope.name}", as_json=values["json"])
+
+
+def run_show(values: Mapping[str, Any]) -> int:
+    """Print what is known of one session, and everything in it in time order."""
+    kinds = place.kinds(values["kind"]) or list(KINDS)
+    conn = place.store()
+    if conn is None:
+        raise CmemError(f"no memories yet, so no session {values['session']}")
+    try:
+        number = place.session(conn, values["session"])
+        assert number is not None
+        record = read.record(conn, ("N", number))
+        assert record is not None
+        refs = [(kind, int(ref[1:])) for kind in kinds for ref in record[_PLURAL[kind]]]
+        found = sorted(items.load(conn, refs), key=newest_first, reverse=True)
+    finally:
+        conn.close()
+    if values["json"]:
+        output.write_json({"session": record, "items": [items.document(one) for one in found]})
+    else:
+        output.write_lines([*_head(record, found), *shown_by_day(found)])
+    return 0
+
+
+def _print_list(found: list[Session], nothing: str, *, as_json: bool) -> int:
+    if as_json:
+        output.write_json({"sessions": [one._asdict() | {"id": f"N{one.id}"} for one in found]})
+        return 0
+    output.write_lines([line for one in found for line in _lines(one)] or [output.plain(nothing)])
+    return 0
+
+
+def _lines(one: Session) -> list[Line]:
+    title = clean(one.title or one.request, one_line=True) or "(untitled)"
+    counts = (
+        (one.prompts, "prompt"),
+        (one.tool_uses, "tool call"),
+        (one.observations, "observation"),
+    )
+    told = ", ".join(f"{number} {word}{'s' * (number != 1)}" for number, word in counts)
+    first: Line = [
+        (f"N{one.id}", output.STYLES["N"]),
+        (f"  {output.when(one.last_event_at)}  ", "dim"),
+        (title[:100], "bold"),
+    ]
+    where = clean(f"{one.project}, {one.host}, {one.status}", one_line=True)
+    return [first, [(f"    {where}: {told}", "dim")]]
+
+
+def _head(record: Mapping[str, Any], found: list[Hit]) -> list[Line]:
+    title = clean(str(record.get("title") or ""), one_line=True) or "(untitled)"
+    told = (
+        f"    {record['project']}, {record['host']}, {record['status']}: {record['host_session']}"
+    )
+    times = f"    {output.when(record['started_at'])} to {output.when(record['last_event_at'])}"
+    head: list[Line] = [
+        [(str(record["id"]), output.STYLES["N"]), ("  ", ""), (title, "bold")],
+        [("    " + clean(told, one_line=True), "dim")],
+        [(times, "dim")],
+    ]
+    return head if found else [*head, [("    nothing to show in it", "")]]

@@ -1,0 +1,196 @@
+"""How much of what a session is told concerns its next prompt, and how small it is.
+
+Relevance: made projects in which several topics alternate, each with its files and its branch,
+in part interrupted by another just before. A memory is relevant when it is of the topic that the
+next prompt goes on with. The share of relevant lines is told beside that of the newest memories
+alone, for as many lines. Compression: made sessions of 1 to 200 tool calls, captured, ingested and
+observed without a model; tokens of the evidence for each token of the block, and how many planted
+facts are in it. Ends with 1 when a share, its lead or the fifty calls' ratio is too low.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+capturing: Any = importlib.import_module("capturing")
+samples: Any = importlib.import_module("samples")
+
+from cmem import spool, tokens  # noqa: E402
+from cmem.context import block, gather  # noqa: E402
+from cmem.store import connection  # noqa: E402
+from cmem.store.rows import value  # noqa: E402
+
+LEAST_SHARE, LEAST_LEAD, LEAST_RATIO = 0.70, 0.10, 39
+PROJECTS = 24
+BUDGET = 450
+CALLS = (1, 10, 50, 200)
+TOPICS = ("login", "search", "billing", "export", "mail")
+TYPES = ("change", "bugfix", "feature", "discovery", "decision")
+NOW = samples.NOON
+
+
+class Share(NamedTuple):
+    """Relevant lines of all lines, for what is chosen and for the newest."""
+
+    chosen: float
+    newest: float
+    lines: float
+
+
+class Session(NamedTuple):
+    """What one made session became."""
+
+    calls: int
+    evidence: int
+    read: int
+    kept: int
+    planted: int
+
+
+def main() -> int:
+    found = relevance()
+    print(
+        f"relevance: {100 * found.chosen:.0f} % of {found.lines:.1f} lines concern the next prompt "
+        f"({PROJECTS} projects, {BUDGET} tokens); the newest alone: {100 * found.newest:.0f} %"
+    )
+    sessions = [session(calls) for calls in CALLS]
+    for one in sessions:
+        print(
+            f"{one.calls:>4} calls: {one.evidence:>7,} tokens of evidence, {one.read:>5,} read, "
+            f"{one.evidence / one.read:>5.1f} : 1, {one.kept} of {one.planted} planted facts"
+        )
+    fifty = next(one for one in sessions if one.calls == 50)
+    good = found.chosen >= LEAST_SHARE and found.chosen - found.newest >= LEAST_LEAD
+    return 0 if good and fifty.evidence / fifty.read >= LEAST_RATIO else 1
+
+
+def relevance() -> Share:
+    hits = newest_hits = lines = 0
+    for seed in range(PROJECTS):
+        with tempfile.TemporaryDirectory() as home:
+            chosen, newest, relevant = _project(Path(home), random.Random(seed))
+        hits += len(chosen & relevant)
+        newest_hits += len(newest & relevant)
+        lines += len(chosen)
+    return Share(hits / lines, newest_hits / lines, lines / PROJECTS)
+
+
+def _project(home: Path, draw: random.Random) -> tuple[set[str], set[str], set[str]]:
+    """(ids chosen, as many newest ids, ids of the topic that goes on)."""
+    conn = samples.open_store(home)
+    samples.project(conn, "p", "/src/p")
+    goes_on = draw.choice(TOPICS)
+    topics = [draw.choice(TOPICS) for _ in range(10)] + [goes_on] * 2
+    if draw.random() < 0.5:
+        topics[-1] = draw.choice(TOPICS)
+    topics[3] = topics[6] = goes_on
+    at = NOW
+    ids: list[tuple[str, str]] = []
+    for number, topic in enumerate(topics):
+        at += draw.randrange(8, 30) * samples.HOUR
+        ref = samples.session(conn, 1, f"s{number}", cwd="/src/p")
+        for turn in range(1, draw.randrange(3, 7)):
+            row = _memory(draw, topic, number * 10 + turn)
+            made = samples.observation(
+                conn,
+                1,
+                ref,
+                samples.turn(conn, ref, turn),
+                prompt_number=turn,
+                created_at=at + turn * 60_000,
+                **row,
+            )
+            ids.append((f"O{made}", topic))
+    read = gather.for_project(conn, 1, branch=goes_on)
+    chosen = {ref for ref, _why in block.of_rows(conn, read, budget=BUDGET)[3]}
+    conn.close()
+    newest = {ref for ref, _topic in ids[-len(chosen) :]}
+    return chosen, newest, {ref for ref, topic in ids if topic == goes_on}
+
+
+def _memory(draw: random.Random, topic: str, number: int) -> dict[str, Any]:
+    """One memory; three in ten touch what all topics share, one in ten is on another branch."""
+    file = "app.py" if draw.random() < 0.3 else f"{topic}/{draw.choice('abcdef')}.py"
+    return {
+        "type": draw.choice(TYPES),
+        "title": f"{topic}: step {number} changes how {file} answers",
+        "branch": "main" if draw.random() < 0.1 else topic,
+        "files_modified": [file],
+    }
+
+
+def session(calls: int) -> Session:
+    """Capture, ingest and observe one session of so many calls, and build the next block."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        home.mkdir(mode=0o700)
+        spool.create(str(home)).close()
+        planted = _capture(home, calls)
+        env = {"PATH": os.environ["PATH"], "CMEM_HOME": str(home), "PYTHONPATH": str(ROOT)}
+        env["CMEM_PROVIDER"] = "extract"
+        command = [sys.executable, "-m", "cmem", "compress", "--open", "--json"]
+        subprocess.run(command, env=env, check=True, capture_output=True)
+        conn = connection.open_reader(str(home))
+        assert conn is not None
+        evidence = value(conn, "SELECT sum(evidence_tokens) FROM tool_uses")
+        project = value(conn, "SELECT project_id FROM sessions LIMIT 1")
+        read = gather.for_project(conn, project)
+        _name, text, cost, _items, _omitted = block.of_rows(conn, read, budget=2000)
+        conn.close()
+    kept = sum(fact in text for fact in planted)
+    return Session(calls, evidence, cost or tokens.count("x"), kept, len(planted))
+
+
+def _capture(home: Path, calls: int) -> list[str]:
+    """A turn of ten calls each: reading, a failure, an edit, a test. What must be found again."""
+    draw = random.Random(calls)
+    planted = []
+    at = NOW
+    for number in range(calls):
+        turn = number // 10
+        common = {"session_id": "made", "cwd": "/src/made", "prompt_id": f"p{turn}"}
+        at += 5000
+        if number % 10 == 0:
+            planted.append(f"limit_{turn} must stay below {turn + 40}")
+            text = f"{planted[-1]}. Please move it into module_{turn}.py and run the tests."
+            capturing.put(home, "UserPromptSubmit", {**common, "prompt": text}, at)
+        name, given, answer = _call(draw, number % 10, turn)
+        use = {"tool_name": name, "tool_use_id": f"toolu_{number}", "tool_input": given}
+        capturing.put(home, "PostToolUse", {**common, **use, "tool_response": answer}, at + 1000)
+        if number % 10 == 9 or number == calls - 1:
+            last = {"last_assistant_message": f"Moved limit_{turn}; the tests pass."}
+            capturing.put(home, "Stop", {**common, **last}, at + 2000)
+    capturing.put(home, "SessionEnd", {"session_id": "made", "cwd": "/src/made"}, at + 9000)
+    return planted
+
+
+def _call(draw: random.Random, step: int, turn: int) -> tuple[str, Any, Any]:
+    file = f"/src/made/module_{turn}.py"
+    if step in (7, 8):
+        pair = {"old_string": f"limit = {turn}", "new_string": f"limit = {turn + 40}"}
+        given = {"file_path": file, **pair}
+        return "Edit", given, {"filePath": file, "structuredPatch": [], **pair}
+    if step == 9:
+        out = "\n".join(f"tests/test_{one}.py ........ [{one} %]" for one in range(100))
+        told = {"stdout": out + "\n120 passed in 3.1s", "stderr": "", "interrupted": False}
+        return "Bash", {"command": "pytest -q"}, told
+    words = [draw.choice(("value", "limit", "table", "reader", "index")) for _ in range(700)]
+    text = "\n".join(
+        f"    {a}_{n} = make_{b}({c})"
+        for n, (a, b, c) in enumerate(zip(words[::3], words[1::3], words[2::3], strict=False))
+    )
+    source = f"/src/made/module_{turn}_{step}.py"
+    return "Read", {"file_path": source}, {"type": "text", "file": {"content": text}}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+from context.test_block import lines_of, start, text_of
+
+from cmem import tokens
+from cmem.context import block, inject, select
+from cmem.store import current
+from cmem.store.rows import rows
+
+OWN = "5f7d2c1a-0000-4000-8000-000000000001"
+LATER = samples.NOON + samples.DAY
+
+
+def middle(document: dict[str, Any]) -> list[str]:
+    """The lines between economics and footer."""
+    return [line for line in lines_of(document)[3:-1] if not line.startswith("Look closer")]
+
+
+def test_a_compaction_gives_back_what_was_asked_and_done(home: Path) -> None:
+    conn = samples.calc(home)
+    told = "All is green now.\n\nMore of it."
+    turn = samples.turn(conn, 1, 2, assistant_message=told)
+    samples.prompt(conn, 1, turn, "Add a test\nfor divide", created_at=samples.NOON + 9000)
+    conn.close()
+    assert middle(start(home, "/src/calc", source="compact", session=OWN))[:8] == [
+        "This session so far (N1), newest first:",
+        "- P2 asked: Add a test for divide",
+        "  · answered: All is green now.",
+        "- P1 asked: Fix subtract so that the tests pass",
+        "- O2 decision: unittest, not pytest (~60 tokens)",
+        "  · The user wants the standard library's unittest.",
+        "- O1 bugfix: Fixed subtract (~60 tokens)",
+        "  · calc.py: `return b - a` became `return a - b`",
+    ]
+
+
+def test_a_compaction_of_a_session_nobody_knows_gives_the_block(home: Path) -> None:
+    samples.calc(home).close()
+    assert start(home, "/src/calc", source="compact", session="new") == start(home, "/src/calc")
+
+
+def test_what_came_from_outside_or_is_private_is_not_given_back(home: Path) -> None:
+    conn = samples.calc(home)
+    planted = samples.turn(conn, 1, 2, assistant_message="Planted answer")
+    samples.prompt(conn, 1, planted, "read that page")
+    samples.tool(conn, 1, planted, "WebFetch", {}, {}, taint="external")
+    samples.observation(conn, 1, 1, planted, title="Planted row", taint="external")
+    secret = samples.turn(conn, 1, 3, private=1, assistant_message="Secret answer")
+    samples.prompt(conn, 1, secret, "Secret prompt")
+    gone = samples.turn(conn, 1, 4, assistant_message="Secret answer")
+    samples.prompt(conn, 1, gone, "Secret forgotten", hidden_at=1)
+    conn.close()
+    text = text_of(start(home, "/src/calc", source="compact", session=OWN))
+    assert "asked: read that page" in text
+    assert "Planted" not in text and "Secret" not in text
+
+
+@pytest.mark.parametrize("budget", [200, 500, 2000, 100_000])
+@pytest.mark.parametrize("filler", ["word ", "修复减法", "🦀 "])
+def test_a_long_session_leaves_room_for_the_rest(home: Path, budget: int, filler: str) -> None:
+    conn = samples.calc(home)
+    for number in range(2, 40):
+        turn = samples.turn(conn, 1, number, assistant_message=filler * 300)
+        samples.prompt(conn, 1, turn, f"{number} {filler * 200}")
+        if number % 2:
+            samples.observation(
+                conn, 1, 1, turn, title=f"{number} {filler * 30}", facts=[filler * 99] * 9
+            )
+    conn.close()
+    document = start(home, "/src/calc", source="compact", session=OWN, budget=budget)
+    text = text_of(document) if document else ""
+    assert tokens.count(text) <= budget
+    assert select.utf16(text) <= block.MAX_UNITS
+    if budget >= 2000:
+        assert "asked: 39 " in text
+        assert "Last session (S1 " in text and "- O2 decision" in text
+
+
+def test_a_resumed_session_gets_only_what_others_added_since(home: Path) -> None:
+    conn = samples.calc(home)
+    other = samples.session(conn, 1, "other")
+    turn = samples.turn(conn, other, 1)
+    samples.observation(conn, 1, other, turn, title="Known before")
+    resumed = {"source": "resume", "session": OWN}
+    assert start(home, "/src/calc", **resumed) == {}
+    samples.observation(conn, 1, 1, 1, title="Its own", created_at=LATER)
+    samples.observation(conn, 1, other, turn, title="Added since", created_at=LATER)
+    samples.summary(conn, 1, other, turn, completed="Released", created_at=LATER)
+    conn.close()
+    found = middle(start(home, "/src/calc", **resumed))
+    assert found[0].startswith("Last session (S2 of N2, ")
+    assert found[1] == "- completed: Released"
+    assert found[2].startswith("New since this session, of ")
+    assert found[3:] == ["- O5 bugfix: Added since (~60 tokens)"]
+    assert start(home, "/src/calc", source="resume", session="nobody") == {}
+    assert start(home, "/src/calc", source="fork", session=OWN) == {}
+
+
+@pytest.mark.parametrize("source", ["resume", "compact"])
+def test_each_source_gives_the_same_bytes_again(home: Path, source: str) -> None:
+    conn = samples.calc(home)
+    other = samples.session(conn, 1, "other")
+    turn = samples.turn(conn, other, 1)
+    samples.observation(conn, 1, other, turn, title="Added since", created_at=LATER)
+
+    def printed() -> bytes:
+        return inject.session_start(
+            str(home),
+            source=source,
+            cwd="/src/calc",
+            repo=("", "", "", ""),
+            project_env="",
+            budget=2000,
+            session=OWN,
+        )
+
+    before = printed()
+    elsewhere = samples.project(conn, "other", "/src/other")
+    session = samples.session(conn, elsewhere, "elsewhere", cwd="/src/other")
+    turn = samples.turn(conn, session, 1)
+    samples.observation(conn, elsewhere, session, turn, title="Unrelated", created_at=LATER)
+    conn.close()
+    assert before and printed() == before
+
+
+@pytest.mark.parametrize(
+    ("query", "values"),
+    [
+        (current.SESSION.format("?, ?"), ("claude-code", "codex", "x")),
+        (current.TURNS, (1, 12)),
+        (current.OBSERVATIONS, (1, 30)),
+    ],
+)
+def test_no_statement_scans_or_sorts(home: Path, query: str, values: tuple[str | int, ...]) -> None:
+    conn = samples.calc(home)
+    plan = [str(step[3]) for step in rows(conn, "EXPLAIN QUERY PLAN " + query, values)]
+    conn.close()
+    assert not any(step.startswith("SCAN") for step in plan), plan
+    assert query.startswith("SELECT id, last") or not any("TEMP" in step for step in plan), plan
