@@ -12,7 +12,7 @@ CREATE = Command(
     "data home, from which `cmem forget` and `cmem edit` take what they take from the memory; "
     "they know nothing of a file that lies elsewhere. `cmem compress` makes a copy a day by "
     "itself and keeps the newest three (setting `backups`).",
-    ("cmem backup", "cmem backup /mnt/usb/memory.db", "cmem backup create --json"),
+    ("cmem backup create", "cmem backup create /mnt/usb/memory.db", "cmem backup create --json"),
     "cmem.cli.backup:run",
     (Arg("file", "The file to make; it must not be there.", default=""),),
     (JSON,),
