@@ -22,6 +22,7 @@ HOT = (
     "session list",
     "session show",
     "status",
+    "statusline",
     "timeline",
 )
 
@@ -31,6 +32,7 @@ def main() -> int:
     or has gone is no failure."""
     _speak_utf8()
     _open_closed_streams()
+    _write_utf8()
     try:
         code = _run()
         sys.stdout.flush()
@@ -47,9 +49,13 @@ def main() -> int:
 def _speak_utf8() -> None:
     """Begin again where the locale has another encoding: the paths that hosts tell, and those
     in the store, are UTF-8 whatever the locale says."""
-    if sys.getfilesystemencoding() == "utf-8" or sys.flags.utf8_mode or not sys.executable:
+    if sys.getfilesystemencoding() == "utf-8" or sys.flags.utf8_mode:
         return
-    os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
+    from cmem import paths
+
+    python = paths.interpreter()
+    if python:
+        os.execv(python, [python, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
 
 
 def _open_closed_streams() -> None:
@@ -58,6 +64,18 @@ def _open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def _write_utf8() -> None:
+    """What is written is UTF-8 whatever PYTHONIOENCODING says, and no character ends a command."""
+    for stream, errors in (
+        (sys.stdin, "replace"),
+        (sys.stdout, "backslashreplace"),
+        (sys.stderr, "backslashreplace"),
+    ):
+        change = getattr(stream, "reconfigure", None)
+        if change is not None:
+            change(encoding="utf-8", errors=errors)
 
 
 def _unwritten(error: OSError) -> int:
@@ -102,6 +120,9 @@ def _light(name: str, words: list[str]) -> int | None:
     """The command's exit code; None when typer must take over."""
     if {"--help", "-h"} & set(words) or (sys.stdout.isatty() and "--json" not in words):
         return None
+    from cmem import driver
+
+    driver.load()
     from cmem.cli import boundary, parse, spec
 
     command = spec.BY_NAME[name]

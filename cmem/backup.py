@@ -53,6 +53,11 @@ def take(home: str, target: str, *, now: int) -> Backup:
     path = os.path.abspath(target) if target else free_name(home, "memory", now=now)
     if os.path.lexists(path):
         raise CmemError(f"{path} exists; name another file, or delete it first")
+    real, folder = os.path.realpath(path), os.path.realpath(os.path.join(home, FOLDER))
+    if os.path.commonpath((real, os.path.realpath(home))) == os.path.realpath(home) and (
+        os.path.commonpath((real, folder)) != folder
+    ):
+        raise CmemError(f"{path} lies in the data home; name a file in {folder} or outside")
     if not os.path.isdir(os.path.dirname(path)):
         raise CmemError(f"there is no folder {os.path.dirname(path)}")
     snapshot.take(source, path, at=now)

@@ -14,7 +14,7 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import budget
+from cmem import blame, budget, cost
 from cmem.errors import ConfigError
 from cmem.failpoint import hit
 from cmem.model import Observed, SummaryUnit, TurnUnit
@@ -149,11 +149,15 @@ def told(run: Run) -> str:
     return said(count, since)
 
 
-def said(count: int, since: int | None) -> str:
+def said(count: int, since: int | None, provider: str = anthropic.NAME) -> str:
+    """The same for people; ``provider``: who is asked now."""
     if not count or since is None:
         return ""
     at = time.strftime("%Y-%m-%d %H:%M", time.localtime(since / 1000))
     number = "1 unit" if count == 1 else f"{count} units"
+    if provider != anthropic.NAME:
+        back = "`cmem queue retry` with their ids takes them back"
+        return f"{number} in a batch of anthropic since {at}, which {provider} does not collect; {back}"
     return f"{number} in a batch since {at}; a later run collects the results"
 
 
@@ -243,6 +247,8 @@ def _settle(
         observed = _read(unit, one)
     except UnusableReply as error:
         return _unusable(run, unit_id, error, run_id=run_id, sent_at=sent_at, tally=tally)
+    except ProviderError as error:
+        return _refused(run, unit_id, error, run_id=run_id, sent_at=sent_at, tally=tally)
     microusd = half(prices.charge(observed.usage, observed.model, run.prices))
     with transaction(run.conn):
         batches.set_state(run.conn, unit_id, "pending")
@@ -255,6 +261,7 @@ def _settle(
             microusd=microusd,
             run_id=run_id,
         )
+    blame.answered(run.conn)
     usage = observed.usage
     return tally._replace(
         units=tally.units + 1,
@@ -266,6 +273,7 @@ def _settle(
         output_tokens=tally.output_tokens + usage.output_tokens,
         microusd=tally.microusd + (microusd or 0),
         unpriced=tally.unpriced + (microusd is None),
+        notes=(*tally.notes, *observed.reply.notes),
     )
 
 
@@ -299,6 +307,7 @@ def _read(unit: Unit, one: Result) -> Observed:
     reply = one.asked
     if reply is None:
         raise UnusableReply(f"the request failed in its batch: {one.error}")
+    reply = asked.counted(reply, _request(unit))
     mode = unit.mode or modes.load()
     if isinstance(unit, TurnUnit):
         turn = unit
@@ -312,29 +321,60 @@ def _read(unit: Unit, one: Result) -> Observed:
 def _unusable(
     run: Run, unit_id: int, error: UnusableReply, *, run_id: int, sent_at: int, tally: Tally
 ) -> Tally:
-    known = error.usage != NO_USAGE
-    reason = f"unusable: {error.reason}"
+    """A try that failed; where the run has stopped already, because all fail alike, it is none."""
+    expected = run.expect(units.load(run.conn, unit_id, language=run.language))
+    microusd = half(cost.of_failure(error, expected, run.prices)[1])
     with transaction(run.conn):
-        model = run.expect(units.load(run.conn, unit_id, language=run.language))
-        name = model.model if model is not None else ""
-        microusd = half(prices.charge(error.usage, name, run.prices))
-        result = ledger.Result(
-            provider=run.provider_name,
-            model=name,
-            prompt_version="",
-            outcome="unusable",
-            calls=1,
-            usage=error.usage,
-            microusd=microusd if known else 0,
-            error=reason,
-        )
-        now = run.clock()
-        ledger.end(run.conn, unit_id, result, started_at=sent_at, now=now, run_id=run_id)
-        batches.set_state(run.conn, unit_id, "pending")
-        units.count_attempt(run.conn, unit_id)
-        units.fail(run.conn, unit_id, error=reason, now=now)
+        _end(run, unit_id, expected, error=error, run_id=run_id, sent_at=sent_at)
+        stops = tally.reason
+        if not stops:
+            units.count_attempt(run.conn, unit_id)
+            tried = blame.Try(unit_id, 0, well=False, fingerprint=run.fingerprint, now=run.clock())
+            stops = blame.of_reply(run.conn, tried, error.reason)
     return tally._replace(
         calls=tally.calls + 1,
         microusd=tally.microusd + (microusd or 0),
         unusable=(*tally.unusable, error.reason),
+        reason=stops,
     )
+
+
+def _refused(
+    run: Run, unit_id: int, error: ProviderError, *, run_id: int, sent_at: int, tally: Tally
+) -> Tally:
+    """The provider's trouble stands where a reply should: the unit waits again."""
+    expected = run.expect(units.load(run.conn, unit_id, language=run.language))
+    with transaction(run.conn):
+        _end(run, unit_id, expected, error=error, run_id=run_id, sent_at=sent_at)
+    said = f"{error.kind}: {second.scrub(str(error))}"
+    return tally._replace(calls=tally.calls + 1, reason=tally.reason or said)
+
+
+def _end(
+    run: Run,
+    unit_id: int,
+    expected: ledger.Expected | None,
+    *,
+    error: UnusableReply | ProviderError,
+    run_id: int,
+    sent_at: int,
+) -> None:
+    """The call that gave nothing on the books, and its unit out of the batch."""
+    usage, microusd = cost.of_failure(error, expected, run.prices)
+    kind, said = (
+        ("unusable", error.reason)
+        if isinstance(error, UnusableReply)
+        else (error.kind, second.scrub(str(error)))
+    )
+    result = ledger.Result(
+        provider=run.provider_name,
+        model="" if expected is None else expected.model,
+        prompt_version="",
+        outcome=kind,
+        calls=1,
+        usage=usage,
+        microusd=half(microusd),
+        error=f"{kind}: {said}",
+    )
+    ledger.end(run.conn, unit_id, result, started_at=sent_at, now=run.clock(), run_id=run_id)
+    batches.set_state(run.conn, unit_id, "pending")

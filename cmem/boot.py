@@ -13,6 +13,7 @@ a tenth: the groups get a stand-in that has the C functions and becomes the real
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader
+from _imp import source_hash
 from marshal import loads
 from posix import stat
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     # name, file, is a package, mtime in ns, size, code
     Made = tuple[str, str, bool, int, int, CodeType]
     Group = list[Made]
-    # where a group lies in the bundle, or an extension's file, mtime in ns and size
-    Entry = tuple[int, int] | tuple[str, int, int]
+    # where a group lies in the bundle, its size and hash, or an extension's file, mtime in ns and
+    # size
+    Entry = tuple[int, int, bytes] | tuple[str, int, int]
 else:
     ModuleType = type(sys)
 
@@ -56,10 +58,10 @@ class Finder:
         found = self.index.pop(name, None)
         if found is None:
             return None
-        if len(found) == 3:
+        if isinstance(found[0], str):
             return extension(name, found)
         try:
-            group = read(self.path, *found)
+            group = read(self.path, found)
         except (OSError, EOFError, TypeError, ValueError):  # another installation's by now
             return None
         make(group, self)
@@ -115,10 +117,14 @@ def make(group: "Group", finder: Finder) -> None:
             withdraw(finder.stand_in)
 
 
-def read(path: str, at: int, size: int) -> "Group":
+def read(path: str, place: "tuple[int, int, bytes]") -> "Group":
+    at, size, mark = place
     with open(path, "rb", 0) as file:
         file.seek(at)
-        group: Group = loads(file.read(size))  # noqa: S302 - our own file, in our own directory
+        data = file.read(size)
+    if source_hash(0, data) != mark:
+        raise ValueError
+    group: Group = loads(data)  # noqa: S302 - our own file, in our own directory
     return group
 
 

@@ -4,7 +4,7 @@ day's budget. Decisions from values to values; the two rows they are kept in are
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from cmem.budget import Limits
@@ -13,6 +13,18 @@ if TYPE_CHECKING:
 FIRST_PAUSE_MS = 10_000
 LONGEST_PAUSE_MS = 3_600_000
 LONGEST_DAY_MS = 25 * 3_600_000
+# After so many failures at one unit another is asked in its place; at once where it was the
+# unit's own fault before.
+PROBE_AFTER = 3
+MOST_PROBED = 20
+
+
+class Doubt(NamedTuple):
+    """Which unit failed again and again, how often, and those that failed in its place."""
+
+    unit: int
+    times: int
+    probed: tuple[int, ...]
 
 
 def next_step(current: Pause | None, fingerprint: str) -> int:
@@ -20,6 +32,25 @@ def next_step(current: Pause | None, fingerprint: str) -> int:
     if current is None or current.fingerprint != fingerprint:
         return 0
     return current.step + 1
+
+
+def doubt(current: Pause | None, fingerprint: str, unit_id: int, *, suspect: int) -> Doubt:
+    """What is held against whom after one more failure. ``suspect``: the unit in whose place this
+    one was asked, 0 for none."""
+    if current is None or current.fingerprint != fingerprint:
+        return Doubt(unit_id, 1, ())
+    if suspect:
+        return Doubt(suspect, current.times, (*current.probed, unit_id)[-MOST_PROBED:])
+    if current.unit == unit_id:
+        return Doubt(unit_id, current.times + 1, current.probed)
+    return Doubt(unit_id, 1, ())
+
+
+def is_probe_due(current: Pause, *, known: bool) -> bool:
+    """Is it time to ask another unit in place of the suspect? The more of them have failed too,
+    the less it is the unit, and the rarer it becomes: the oldest comes first in an outage.
+    ``known``: the suspect has failed by itself before."""
+    return current.times >= (1 if known else PROBE_AFTER) << len(current.probed)
 
 
 def pause_ms(step: int, retry_after_s: float | None) -> int:

@@ -83,7 +83,8 @@ def parse(text: str) -> Limits:
 
 def dollars(microusd: int) -> str:
     """Money for people: cents, and more places where it is less than ten of them."""
-    return f"${microusd / 1_000_000:.{2 if microusd >= 100_000 or not microusd else 4}f}"
+    places = 2 if microusd >= 100_000 or not microusd else 4 if microusd >= 1_000 else 6
+    return f"${microusd / 1_000_000:.{places}f}"
 
 
 def _number(text: str) -> float | None:

@@ -1,6 +1,7 @@
 """The byte code of the hook's modules in one file beside the launcher.
 
     8 hexadecimal digits   how long the head is
+    8 bytes                the head's hash
     head                   (code of ``boot``, index, first group)
     groups                 each a list of modules in the order of their imports
 
@@ -13,6 +14,7 @@ import importlib.util
 import marshal
 import os
 import sys
+from _imp import source_hash
 from importlib.machinery import EXTENSION_SUFFIXES
 
 from cmem import paths
@@ -20,13 +22,15 @@ from cmem import paths
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
+    from typing import Any
 
     from cmem.boot import Entry, Group
 
 # Every event needs these, in the order in which they import each other.
 FIRST = (
     *("cmem", "cmem.driver", "cmem.eid", "cmem.repo", "cmem.hosts", "cmem.hosts.wire"),
-    *("cmem.privacy", "cmem.privacy.gates", "cmem.intake", "cmem.off", "cmem.paths", "cmem.hook"),
+    *("cmem.privacy", "cmem.privacy.seen", "cmem.privacy.gates", "cmem.intake", "cmem.off"),
+    *("cmem.paths", "cmem.hook"),
 )
 # Each is read when one of its modules is asked for; one that is in two, with the first of them.
 GROUPS = (
@@ -39,8 +43,18 @@ GROUPS = (
         *("cmem.context.fence", "cmem.context.price", "cmem.context.render"),
         *("cmem.context.select", "cmem.store", "cmem.store.projects", "cmem.store.rows"),
         *("cmem.store.recent", "cmem.context.gather", "cmem.context.block"),
-        *("cmem.context.health",),
-        *("cmem.store.connection", "cmem.context.inject"),
+        *("cmem.context.health", "cmem.context.watch"),
+        *("cmem.store.connection", "cmem.context.inject", "cmem.context.tell"),
+    ),
+    ("cmem.context.shown",),
+    (
+        *(
+            "cmem.context.unasked",
+            "cmem.store.functions",
+            "cmem.store.matching",
+            "cmem.context.terms",
+        ),
+        *("cmem.context.recall", "cmem.context.failures"),
     ),
     ("cmem.context.links",),
     ("cmem.store.current", "cmem.context.rehydrate"),
@@ -50,7 +64,7 @@ GROUPS = (
         *("cmem.lenient", "cmem.privacy.rules", "cmem.privacy.reading", "cmem.privacy.spans"),
         *("cmem.privacy.lists", "cmem.privacy.sources", "cmem.privacy.scrub"),
     ),
-    ("cmem.privacy.sanitise",),
+    ("cmem.lazy", "cmem.privacy.sanitise"),
     ("cmem.shrink",),
 )
 HOT = tuple(dict.fromkeys(FIRST + tuple(name for group in GROUPS for name in group)))
@@ -69,9 +83,9 @@ def build() -> bytes:
     # The head's length moves the groups, and where they lie is in the head.
     length = 0
     while True:
-        head = _head(blobs, 8 + length)
+        head = _head(blobs, 16 + length)
         if len(head) == length:
-            return b"%08x" % length + head + b"".join(blobs)
+            return b"%08x" % length + source_hash(0, head) + head + b"".join(blobs)
         length = len(head)
 
 
@@ -79,7 +93,7 @@ def _head(blobs: list[bytes], at: int) -> bytes:
     index: dict[str, Entry] = {}
     for names, blob in zip(GROUPS, blobs, strict=True):
         for name in names:
-            index.setdefault(name, (at, len(blob)))
+            index.setdefault(name, (at, len(blob), source_hash(0, blob)))
         at += len(blob)
     index |= _libraries()
     boot = _source("cmem.boot")
@@ -91,19 +105,26 @@ def is_current(home: str) -> bool:
     try:
         with open(path(home), "rb") as file:
             raw = file.read()
-        _, index, first, state = marshal.loads(raw[8:])  # noqa: S302 - our own file and directory
+        length = int(raw[:8], 16)
+        _, index, first, state = _checked(raw[16 : 16 + length], raw[8:16])
         found = {made[0]: made[1:5] for made in first}
-        for at, *size in {entry for entry in index.values() if len(entry) == 2}:
-            group = marshal.loads(raw[at : at + size[0]])  # noqa: S302
-            found |= {made[0]: made[1:5] for made in group}
+        for at, size, mark in {entry for entry in index.values() if isinstance(entry[0], int)}:
+            found |= {made[0]: made[1:5] for made in _checked(raw[at : at + size], mark)}
     except (OSError, ValueError, EOFError, TypeError):
         return False
-    files = {name: entry for name, entry in index.items() if len(entry) == 3}
+    files = {name: entry for name, entry in index.items() if isinstance(entry[0], str)}
     return (
         state == _state(_source("cmem.boot"))
         and found == {name: _made(name) for name in HOT}
         and files == _libraries()
     )
+
+
+def _checked(data: bytes, mark: bytes) -> "Any":
+    """What the bytes hold; ValueError where they are damaged."""
+    if source_hash(0, data) != mark:
+        raise ValueError
+    return marshal.loads(data)  # noqa: S302 - our own file and directory
 
 
 def _libraries() -> "dict[str, Entry]":
@@ -123,14 +144,24 @@ def _made(name: str) -> tuple[str, bool, int, int]:
 
 
 def _code(file: str) -> "CodeType":
-    """Without what no hook asks for: docstrings, annotations, imports for types. A fifth less to
-    read and to make."""
+    """Without what no hook asks for: docstrings, annotations, imports for types, numbers of lines.
+    Two fifths less to read and to make."""
     with open(file, "rb") as handle:
-        tree = _Bare().visit(ast.parse(handle.read(), file))
-    return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True, optimize=2)
+        tree = Bare().visit(ast.parse(handle.read(), file))
+    made = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True, optimize=2)
+    return _placeless(made)
 
 
-class _Bare(ast.NodeTransformer):
+def _placeless(code: "CodeType") -> "CodeType":
+    """The code without its places in the source: for each eight instructions one byte that says
+    there are none (CPython's ``Objects/locations.md``, "no location")."""
+    units = len(code.co_code) // 2
+    rest = bytes([0xF8 | (units % 8 - 1)]) if units % 8 else b""
+    consts = [_placeless(one) if isinstance(one, type(code)) else one for one in code.co_consts]
+    return code.replace(co_linetable=b"\xff" * (units // 8) + rest, co_consts=tuple(consts))
+
+
+class Bare(ast.NodeTransformer):
     """The same program without annotations and without what only a type checker runs."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:

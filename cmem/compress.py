@@ -18,18 +18,23 @@ from cmem import (
     batch,
     breaker,
     budget,
+    configured,
     dedup,
     estimate,
+    fitness,
     ingest,
     lock,
     observe,
     paths,
+    runlog,
     spool,
 )
 from cmem.errors import BusyError, CmemError, ConfigError
 from cmem.failpoint import hit
 from cmem.forget import purge
-from cmem.observer import modes, prices, providers
+from cmem.observer import mended, providers
+from cmem.privacy import environment
+from cmem.settings import environment as process_environment
 from cmem.store import (
     connection,
     counts,
@@ -42,22 +47,25 @@ from cmem.store import (
     pause,
     retention,
 )
+from cmem.sync import auto
 
 if TYPE_CHECKING:
     import apsw
 
+    from cmem.model import Mode
+    from cmem.observer import prices
     from cmem.settings import Settings
 
 MERGE_BUDGET_MS = 200
 PRUNE_BUDGET_MS = 500
 MAX_ROUNDS = 100
-LOG_BYTES = 256 * 1024
 
 
 class Options(NamedTuple):
     """What a run is asked for. ``wait_s``: how long to wait for another run to end.
     ``max_calls`` and ``limits`` (a daily budget) stand in place of the settings' own; 0 and
-    None are no choice. ``batch``: give away what waits, at half the price, and do not wait."""
+    None are no choice. ``batch``: give away what waits, at half the price, and do not wait.
+    ``faults``: of a config.toml that cannot be read; what it could have switched is not done."""
 
     session: str = ""
     close_open: bool = False
@@ -65,11 +73,13 @@ class Options(NamedTuple):
     wait_s: float = 10.0
     limits: budget.Limits | None = None
     batch: bool = False
+    faults: tuple[str, ...] = ()
 
 
 class Report(NamedTuple):
     """The counts of design §13, plus why the run stopped asking (``reason``, may be ""), and the
-    calls whose price nobody knows (``unpriced``), which ``cost_usd`` leaves out."""
+    calls whose price nobody knows (``unpriced``), which ``cost_usd`` leaves out. ``mended``: what
+    was lost or put right in replies, each with its number."""
 
     ingested: int
     units: int
@@ -86,6 +96,7 @@ class Report(NamedTuple):
     provider: str
     reason: str
     warnings: tuple[str, ...]
+    mended: tuple[str, ...] = ()
 
 
 def now_ms() -> int:
@@ -103,7 +114,7 @@ def compress(
     """One run for a person: waits for the lock, does everything there is to do.
 
     Raises BusyError when another run holds the lock for longer than ``wait_s``."""
-    paths.ensure_home(home)
+    fitness.demand(home)
     fd = lock.acquire(paths.lock_file(home), wait_ms=int(options.wait_s * 1000))
     if fd is None:
         raise BusyError("another compress is running; try again when it is done")
@@ -122,9 +133,8 @@ def _locked(
     clock: Callable[[], int] = now_ms,
 ) -> Report:
     try:
-        provider = providers.get(settings)
-        mode = modes.load(settings.mode, home)
-        price_list = prices.load_for(home)
+        providers.get(settings)
+        found = configured.mode_and_prices(home, settings)
     except ConfigError as error:
         ingest_only(home, str(error))
         raise
@@ -132,34 +142,52 @@ def _locked(
     try:
         hit("after_lock")
         ledger.interrupt_all(conn)
-        limits = options.limits or budget.limits(settings.daily_usd, settings.daily_tokens)
-        run = observe.Run(
-            conn=conn,
-            provider=provider,
-            provider_name=settings.provider,
-            fingerprint=fingerprint(settings),
-            language=settings.language,
-            mode=mode,
-            expect=estimate.expect(settings, price_list),
-            limits=limits,
-            prices=price_list,
-            clock=clock,
+        run = _run(conn, settings, found, clock=clock)._replace(
+            limits=options.limits or budget.limits(settings.daily_usd, settings.daily_tokens),
             progress=progress,
         )
         observe_imported(home, conn, settings, clock=clock)
         options = options._replace(max_calls=options.max_calls or settings.max_calls)
         ingested, warnings, tally = _rounds(home, run, options, settings=settings)
         hit("before_maintain")
-        warnings += _maintain(home, conn, now=clock(), settings=settings)
+        switched = None if options.faults else settings
+        warnings += _maintain(home, conn, now=clock(), settings=switched)
         hit("after_maintain")
         reason = tally.reason or _unusable(tally)
         last_run.put(conn, last_run.LastRun(clock(), reason))
         work = counts.work(conn)
         return _report(tally, work)._replace(
-            ingested=ingested, provider=settings.provider, reason=reason, warnings=warnings
+            ingested=ingested,
+            provider=settings.provider,
+            reason=reason,
+            warnings=(*options.faults, *found[2], *warnings),
         )
     finally:
         conn.close()
+
+
+def _run(
+    conn: apsw.Connection,
+    settings: Settings,
+    found: tuple[Mode, prices.PriceList, tuple[str, ...]],
+    *,
+    clock: Callable[[], int],
+) -> observe.Run:
+    """A run of the provider that the settings name, without a budget."""
+    mode, price_list, _ = found
+    return observe.Run(
+        conn=conn,
+        provider=providers.get(settings),
+        provider_name=settings.provider,
+        fingerprint=fingerprint(settings),
+        language=settings.language,
+        mode=mode,
+        expect=estimate.expect(settings, price_list),
+        limits=budget.limits(0, 0),
+        prices=price_list,
+        clock=clock,
+        progress=None,
+    )
 
 
 def observe_imported(
@@ -171,21 +199,8 @@ def observe_imported(
     waiting = imports.pending(conn)
     if not waiting:
         return tally
-    settings = settings._replace(provider="extract")
-    price_list = prices.load_for(home)
-    run = observe.Run(
-        conn=conn,
-        provider=providers.get(settings),
-        provider_name=settings.provider,
-        fingerprint=fingerprint(settings),
-        language=settings.language,
-        mode=modes.load(settings.mode, home),
-        expect=estimate.expect(settings, price_list),
-        limits=budget.limits(0, 0),
-        prices=price_list,
-        clock=clock,
-        progress=None,
-    )
+    settings = settings._replace(provider=configured.FREE)
+    run = _run(conn, settings, configured.mode_and_prices(home, settings), clock=clock)
     for unit_id in waiting:
         tally = observe.observe_unit(run, tally, unit_id)
     return tally
@@ -208,6 +223,7 @@ def _report(tally: observe.Tally, work: counts.Work) -> Report:
         provider="",
         reason=tally.reason,
         warnings=(),
+        mended=mended.counted(tally.notes),
     )
 
 
@@ -287,19 +303,21 @@ def _maintain(
         )
     forgotten = forget.due(conn, now=now)
     try:
-        if forgotten.total:
-            purge(home, conn, forgotten, now=now)
+        if any(forgotten):
+            removed = purge(home, conn, forgotten, now=now)
+            warnings += tuple(f"{path} went with what was forgotten" for path in removed)
         erase.finish(conn)
     except BusyError:
         pass  # a reader keeps the log from being cut; the next run does the rest
     except CmemError as error:
-        warnings = (str(error),)
+        warnings += (str(error),)
     maintain.expire_seen(conn, now=now)
     maintain.merge_index(conn, budget_ms=MERGE_BUDGET_MS)
     maintain.return_space(conn)
     maintain.truncate_wal(conn)
     if settings is not None:
         warnings += backup.daily(home, conn, keep=settings.backups, now=now)
+        warnings += auto.after_run(home, conn, settings, now=now)
     return warnings
 
 
@@ -334,21 +352,23 @@ def main_background(
     come between the last look and the release."""
     os.nice(10)
     end_on_signals()
+    environment.use(process_environment())
     fd = lock_fd
     for _ in range(MAX_ROUNDS):
         if fd is None:
             return
         try:
-            settings = _background_settings(home, env or {})
-            if settings is None:
+            fitness.demand(home)
+            found = _background_settings(home, env or {})
+            if found is None:
                 return
-            report = _locked(home, settings, Options())
+            report = _locked(home, found[0], Options(faults=found[1]))
+            active = bool(report.ingested or report.units or report.reason)
+            runlog.did(home, line(report), always=active)
             for warning in report.warnings:
-                _log(home, CmemError(warning))
-            if report.ingested or report.units or report.reason:
-                _write(home, f"run: {_line(report)}")
+                runlog.fail(home, CmemError(warning))
         except Exception as error:  # noqa: BLE001 - nobody reads a background traceback
-            _log(home, error)
+            runlog.fail(home, error)
             return
         finally:
             lock.release(fd)
@@ -356,8 +376,8 @@ def main_background(
         fd = lock.acquire(paths.lock_file(home)) if pending or spilled else None
 
 
-def _line(report: Report) -> str:
-    """A background run in one line of the log."""
+def line(report: Report) -> str:
+    """A run in one line of the log."""
     told = (
         f"{report.provider}: {report.ingested} events in, {report.units} units done, "
         f"{report.calls} calls, ${report.cost_usd:.4f}, {report.pending} pending"
@@ -365,34 +385,14 @@ def _line(report: Report) -> str:
     return f"{told}; {report.reason}" if report.reason else told
 
 
-def _background_settings(home: str, env: Mapping[str, str]) -> Settings | None:
-    """The settings; None, with what was captured taken in, when they cannot be read."""
-    from cmem.settings import load
-
+def _background_settings(
+    home: str, env: Mapping[str, str]
+) -> tuple[Settings, tuple[str, ...]] | None:
+    """The settings and what is wrong with them; None, with what was captured taken in, when they
+    cannot be read."""
     try:
-        return load(home, env=env, flags={}, trusted_env=False)
+        return configured.load(home, env=env, flags={}, trusted_env=False)
     except ConfigError as error:
         ingest_only(home, str(error))
-        _log(home, error)
+        runlog.fail(home, error)
         return None
-
-
-def _log(home: str, error: Exception) -> None:
-    """A failure in compress.log, never any text of an event."""
-    text = str(error) if isinstance(error, CmemError) else type(error).__name__
-    _write(home, f"compress: {text}")
-
-
-def _write(home: str, text: str) -> None:
-    """One line in compress.log, which is rotated here: whoever starts a run need not."""
-    line = f"{now_ms()} {' '.join(text.split())}\n"
-    path = os.path.join(home, "compress.log")
-    try:
-        if os.path.exists(path) and os.path.getsize(path) > LOG_BYTES:
-            os.replace(path, path + ".1")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-        fd = os.open(path, flags, 0o600)
-        os.write(fd, line.encode("utf-8", "replace"))
-        os.close(fd)
-    except OSError:
-        return

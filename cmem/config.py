@@ -23,6 +23,26 @@ def read(home: str) -> "dict[str, Scalar]":
     return parse(raw)
 
 
+def is_broken(home: str) -> bool:
+    """Whether there is a config.toml that is no TOML, or that cannot be read at all."""
+    try:
+        with open(home + "/config.toml", "rb") as file:
+            text = file.read().decode("utf-8")
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        return True
+    if parse_simple(text) is not None:
+        return False
+    import tomllib
+
+    try:
+        tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
 def parse(raw: bytes) -> "dict[str, Scalar]":
     """The top-level scalars of a TOML document; {} when it is not one."""
     if len(raw) > MAX_BYTES:

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from cmem.errors import UsageError
 from cmem.model import Usage
 from cmem.observer import prices
+from cmem.observer.errors import NO_USAGE, ProviderError, UnusableReply
 from cmem.observer.prices import PriceList
-from cmem.store.ledger import INTERRUPTED, STARTED, Call
+from cmem.store.ledger import INTERRUPTED, STARTED, Call, Expected
 
 BY = ("day", "project", "model", "provider")
 GOOD = ("done", "skipped")
@@ -90,6 +91,22 @@ def charge(call: Call, known: PriceList) -> int | None:
     tokens = (call.input_tokens, call.output_tokens)
     usage = Usage(*tokens, call.cache_read_tokens, call.cache_write_tokens, 0.0)
     return prices.charge(usage, call.model, known)
+
+
+def of_failure(
+    error: ProviderError | UnusableReply, expected: Expected | None, known: PriceList
+) -> tuple[Usage, int | None]:
+    """What a call took that gave nothing: as it was told, else by the estimate where it may have
+    been answered, else nothing."""
+    if any(error.usage[:4]) or error.usage.cost_usd:
+        model = "" if expected is None else expected.model
+        return error.usage, prices.charge(error.usage, model, known)
+    if error.served and expected is not None:
+        usage = NO_USAGE._replace(
+            input_tokens=expected.input_tokens, output_tokens=expected.output_tokens
+        )
+        return usage, expected.microusd
+    return NO_USAGE, 0
 
 
 def unpriced_models(calls: Iterable[Call], known: PriceList) -> list[str]:

@@ -2,7 +2,6 @@
 but the lock that says it runs."""
 
 import os
-import sys
 import time
 
 from cmem import lock, paths
@@ -12,14 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PAUSE_S = 30
+# One is in every name of a secret (privacy.secret_names).
+_TELLING = ("PASS", "PW", "PSW", "SECRET", "TOKEN", "KEY", "AUTH", "CRED", "SALT", "PEPPER")
 _KEPT = frozenset(("PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME"))
 
 
 def start_compress(home: str, *, always: bool) -> bool:
     """Whether a drain was started. Not while one runs; unless ``always``, not within 30 s of
     the last start."""
-    launcher = paths.launcher(home)
-    if not sys.executable or not os.path.exists(launcher):
+    launcher, python = paths.launcher(home), paths.interpreter()
+    if not python or not os.path.exists(launcher):
         return False
     if not always and started_lately(home):
         return False
@@ -29,7 +30,7 @@ def start_compress(home: str, *, always: bool) -> bool:
     try:
         os.utime(fd)
         os.set_inheritable(fd, True)
-        _spawn([sys.executable, "-I", "-S", launcher, "--compress", home, str(fd)])
+        _spawn([python, "-I", "-S", launcher, "--compress", home, str(fd)])
     finally:
         lock.release(fd)
     return True
@@ -47,7 +48,20 @@ def started_lately(home: str) -> bool:
 def clean_env(env: "Mapping[str, str]") -> dict[str, str]:
     """What a drain may know of the host's environment: a project can set the rest."""
     kept = {k: v for k, v in env.items() if k in _KEPT or k.startswith(("LC_", "XDG_"))}
-    return kept | {"CMEM_STARTED_BY": "hook"}
+    known = _known(env)
+    return kept | ({"CMEM_KNOWN": known} if known else {}) | {"CMEM_STARTED_BY": "hook"}
+
+
+def _known(env: "Mapping[str, str]") -> str:
+    """What may be a secret of the host's environment, in one variable that means nothing to
+    anybody else: a drain cuts it from what it stores (``privacy.environment``)."""
+    found = [
+        f"{name}={value}"
+        for name, value in env.items()
+        if 8 <= len(value) <= 512
+        and ("://" in value or any(word in name.upper() for word in _TELLING))
+    ]
+    return "\x1f".join(found[:100])
 
 
 def _spawn(argv: list[str]) -> None:

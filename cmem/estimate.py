@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import budget, spool, tokens
+from cmem import budget, configured, spool, tokens, unread
 from cmem.model import Mode, SummaryUnit, TurnUnit, Usage
 from cmem.observer import modes, prices, prompt
 from cmem.observer.providers import anthropic, claude_cli
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # A reply of a few observations; only an order of magnitude can be known before the call.
 REPLY_TOKENS = 600
+# Where the project of what was captured stands.
+UNREAD = "(not taken in yet)"
 # Providers that ask no model, so that nothing is spent.
 FREE = ("extract",)
 MODELS = {"anthropic": anthropic.MODEL, "claude-cli": claude_cli.MODEL}
@@ -40,7 +42,8 @@ class Share(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """``spool``: events not taken in yet, which the other figures leave out. Tokens are estimated
+    """``spool``: events not taken in yet; the turns of them that have ended count by the size of
+    what was captured, as a project without a name. Tokens of the others are estimated
     from the very requests that would be sent, none of them cached. ``now``: the calls that
     today's budget and ``--max-calls`` leave room for; ``left``: the units that would wait, with
     the ``reason``."""
@@ -99,18 +102,20 @@ def estimate(
 ) -> Estimate:
     """Read the store and weigh every pending unit. Nothing is written, nobody is asked."""
     pending, spilled, _dropped = spool.counts(home)
-    weigh = expect(settings, prices.load_for(home))
+    mode, known, _faults = configured.mode_and_prices(home, settings)
+    weigh = expect(settings, known)
     found: list[tuple[str, Expected | None]] = []
     spent = ledger.Spent(0, 0, 0, 0)
     conn = connection.open_reader(home)
     if conn is not None:
         try:
-            mode = modes.load(settings.mode, home)
             found = _weighed(conn, weigh, settings=settings, session=session, mode=mode)
             began, ends = budget.day(time.time_ns() // 1_000_000)
             spent = ledger.spent(conn, since=began, until=ends)
         finally:
             conn.close()
+    if not session:
+        found += _captured(home, weigh, settings=settings, mode=mode, known=known)
     room, reason = _room([one for _, one in found], spent, limits=limits, max_calls=max_calls)
     whole = _share("", [one for _, one in found])
     return Estimate(
@@ -127,6 +132,26 @@ def estimate(
         left=len(found) - room,
         reason=reason,
     )
+
+
+def _captured(
+    home: str, weigh: Expect, *, settings: Settings, mode: Mode, known: prices.PriceList
+) -> list[tuple[str, Expected | None]]:
+    """The weight of what has been captured and not taken in: each turn that has ended, and each
+    session, whose summary is asked for. Only its order of magnitude is known before."""
+    nothing = TurnUnit(
+        *(0, 0, "", "", settings.language, 1, None, "", 0, (), "", "stop", "", 0, 0), mode=mode
+    )
+    base = weigh(nothing)
+    found: list[tuple[str, Expected | None]] = []
+    for size in unread.turns(home):
+        if base is None:
+            found.append((UNREAD, None))
+            continue
+        whole = base.input_tokens + size
+        cost = prices.charge(Usage(whole, REPLY_TOKENS, 0, 0, 0.0), base.model, known)
+        found.append((UNREAD, base._replace(input_tokens=whole, microusd=cost)))
+    return found
 
 
 def _weighed(

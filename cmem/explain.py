@@ -16,7 +16,7 @@ from cmem import filters, here, hosts, intake, lenient, off, repo
 from cmem.hosts import calls, values
 from cmem.hosts.wire import HOSTS
 from cmem.model import Entry, Event, PromptSubmitted, Repo, ToolUsed, Unreadable
-from cmem.privacy import report, scrub, second, sources
+from cmem.privacy import project_name, report, scrub, second, sources
 from cmem.store import connection, evidence, projects
 
 if TYPE_CHECKING:
@@ -153,11 +153,11 @@ def _switched(asked: Asked, reduced: bytes, taken: intake.Taken | None) -> Step:
         if asked.env.get(variable, "0") not in ("", "0"):
             return Step(name, STOP, f"off by {variable} in this environment")
     if taken is None:
-        cwd, found, session = intake.place(reduced, HOSTS[asked.host])
+        cwd, found, session, beside = intake.place(reduced, HOSTS[asked.host])
     else:
-        cwd, found, session = taken.cwd, taken.repo, taken.session
+        cwd, found, session, beside = taken.cwd, taken.repo, taken.session, taken.beside
     globs = asked.env.get("CMEM_EXCLUDE", "")
-    why = off.reason(asked.home, cwd=cwd, repo=found, session=session, exclude=globs)
+    why = off.reason(asked.home, cwd=cwd, repo=found, session=session, exclude=globs, beside=beside)
     return (
         Step(name, STOP, why)
         if why
@@ -239,7 +239,7 @@ def _second(asked: Asked, taken: intake.Taken) -> tuple[Step, Event]:
         asked.now,
         taken.cwd,
         Repo(*taken.repo),
-        asked.env.get("CMEM_PROJECT", ""),
+        project_name(asked.env.get("CMEM_PROJECT", "")),
         payload,
     )
     event = hosts.DECODERS[asked.host](entry)
@@ -272,7 +272,7 @@ def _stored(
             taken.cwd,
             taken.repo,
             remote=repo.read_remote(taken.repo[1]) if taken.repo[1] else "",
-            project_env=asked.env.get("CMEM_PROJECT", ""),
+            project_env=project_name(asked.env.get("CMEM_PROJECT", "")),
             user_home=os.path.expanduser("~"),
             temp_dir=tempfile.gettempdir(),
         )

@@ -74,7 +74,7 @@ def load(raw: bytes, env: "Mapping[str, str]") -> Filters:
             found.unreadable += (name,)
             value = ""
         found.globs[name] = split(value) + split(env.get(f"CMEM_{name.upper()}", ""))
-    small = known.get(SMALL, 0)
+    small = known.get(SMALL, 0 if off.line_of(raw, SMALL) == "" else None)
     if isinstance(small, int) and not isinstance(small, bool) and 0 <= small < _MAX_SMALL:
         found.small = small
     else:
@@ -239,8 +239,10 @@ def _writes(line: str, at: int) -> bool:
     rest = line[at + 1 :].lstrip("|&> \t")
     if rest[:1] in ("", "\n"):
         return False
-    if line[at + 1 : at + 2] == "&" and (rest[0].isdigit() or rest[0] == "-"):
-        return False
+    if line[at + 1 : at + 2] == "&":
+        word = rest.split(maxsplit=1)[0].rstrip(";|&)")
+        if word == "-" or word.rstrip("-").isdigit():
+            return False
     null = "/dev/null"
     return not (rest.startswith(null) and rest[len(null) :][:1] in ("", *" \t\n;&|)"))
 
@@ -251,15 +253,18 @@ def _spelled(line: str) -> "Iterable[tuple[int, str, str]]":
     end of a quote is outside of it."""
     at = 0
     quote = ""
+    dollar = False  # one that still means something stands before
     while at < len(line):
         char = line[at]
         if char == "\\" and quote != "'":
             at += 2
+            dollar = False
             continue
+        before, dollar = dollar, char == "$" and not dollar
         if quote:
             quote = "" if char == quote or (char == "'" and quote == "$") else quote
         elif char in "'\"":
-            quote = "$" if char == "'" and line[at - 1 : at] == "$" else char
+            quote = "$" if char == "'" and before else char
         elif char == "#" and line[at - 1 : at] in ("", *" \t\n;&|("):
             end = line.find("\n", at)
             at = len(line) if end < 0 else end
@@ -335,9 +340,13 @@ def counts(home: str) -> "list[tuple[str, str, int, int]]":
             fd = os.open(f"{folder(home)}/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             continue
-        with open(fd, "rb") as file:
-            head, mark, _ = file.read(_MAX_HEAD).partition(b"\n")
+        try:
+            head, mark, _ = os.read(fd, _MAX_HEAD).partition(b"\n")
             size = os.fstat(fd).st_size
+        except OSError:  # a folder
+            continue
+        finally:
+            os.close(fd)
         # A second hook may have counted before the first had written what is counted.
         told = head.lstrip(b".")
         at, _, text = told.decode("utf-8", "replace").partition(" ")

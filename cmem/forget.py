@@ -1,4 +1,5 @@
-"""Forgetting for good: in the store, in its copies, and a look at what is left.
+"""Forgetting for good: in the store, in its copies, in what lies beside them, and a look at what
+is left.
 
 The copies are asked by the identities of the rows, because their numbers may differ there.
 ``scan`` looks for a text the way a thief of the disk would.
@@ -10,17 +11,15 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from cmem import residue
 from cmem.errors import CmemError
-from cmem.store import copies, erase, identities
+from cmem.store import copies, erase, identities, reasons
 
 if TYPE_CHECKING:
     import apsw
 
     from cmem.store.forget import Plan
     from cmem.store.identities import Identities
-
-# Where what could not be read was put aside as it was: nobody can take a row out of that.
-ASIDE = ("quarantine", "reports")
 
 # A piece that lies across two reads is found because the reads overlap.
 _CHUNK = 1 << 20
@@ -33,34 +32,27 @@ def purge(
     *,
     now: int,
     progress: Callable[[int, int], None] | None = None,
-) -> int:
-    """Erase the rows of the plan from the store and from every copy below the home; return how
-    many the store had.
+    word: str = "",
+) -> tuple[str, ...]:
+    """Erase the rows of the plan from the store, from every copy below the home and from all that
+    may hold their texts besides, ``word`` too; return the files that went as a whole.
 
-    The copies come first: a run that is killed in between finds the rows in the store again, and
-    knows what to look for. Raises BusyError like ``erase.purge``, and CmemError for a copy that
-    cannot be changed, both when everything else is done."""
+    The store comes last: a run that is killed in between finds the rows in it again, and knows
+    what to look for. Raises BusyError like ``erase.purge``, and CmemError for a copy that cannot
+    be changed, both when everything else is done."""
+    doomed = residue.find(home, conn, plan, word=word)
+    residue.remove(doomed)
+    reasons.blank(conn, lambda text: residue.shares(text, lambda: residue.texts(conn, plan)))
     known = identities.of(conn, plan)
     late: CmemError | None = None
     try:
         copies.apply(home, lambda copy: _purge_copy(copy, known, now))
     except CmemError as error:
         late = error
-    done = erase.purge(conn, plan, now=now, progress=progress)
+    erase.purge(conn, plan, now=now, progress=progress)
     if late is not None:
         raise late
-    return done
-
-
-def aside(home: str) -> list[str]:
-    """Files that were put aside as they were, and may hold what is forgotten elsewhere."""
-    found = [
-        os.path.join(folder, name)
-        for start in ASIDE
-        for folder, _, names in os.walk(os.path.join(home, start))
-        for name in names
-    ]
-    return sorted(found)
+    return doomed.told
 
 
 def _purge_copy(copy: apsw.Connection, known: Identities, now: int) -> None:

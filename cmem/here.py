@@ -39,7 +39,7 @@ def parts_at(cwd: str, found: "tuple[str, str, str, str]", env: "Mapping[str, st
         cwd,
         found,
         remote=repo.read_remote(found[1]) if found[1] else "",
-        project_env=env.get("CMEM_PROJECT", ""),
+        project_env=_named(env.get("CMEM_PROJECT", "")),
         user_home=env.get("HOME") or os.path.expanduser("~"),
         temp_dir=env.get("TMPDIR") or env.get("TEMP") or env.get("TMP") or "/tmp",  # noqa: S108
     )
@@ -59,6 +59,7 @@ def locate(
     root, common_dir, branch, commit = found
     place, root, common_dir = _real(cwd), _real(root), _real(common_dir)
     asked = bool(common_dir) and not project_env
+    spelling = Spelling()
     return project.identify_parts(
         cwd=place,
         repo=(root, common_dir, branch, commit),
@@ -67,7 +68,52 @@ def locate(
         user_home=_real(user_home),
         temp_dir=_real(temp_dir),
         sub_project=sub_project(place, root, common_dir)[0] if asked else "",
+        spell=spelling,
     )
+
+
+class Spelling:
+    """One spelling for each folder: a name is folded where the folder that it is in does not tell
+    case apart. The folders themselves are asked, each once, because any of them can be of another
+    file system."""
+
+    __slots__ = ("_folds",)
+
+    def __init__(self) -> None:
+        self._folds: dict[str, bool] = {"": False}
+
+    def __call__(self, path: str) -> str:
+        if path[:1] != "/":
+            return path
+        place, told = "", []
+        for name in path.split("/")[1:]:
+            above, place = place, f"{place}/{name}"
+            if place not in self._folds:
+                self._folds[place] = _folds(above, name, before=self._folds[above])
+            told.append(name.casefold() if self._folds[place] else name)
+        return "/" + "/".join(told)
+
+
+def _folds(folder: str, name: str, *, before: bool) -> bool:
+    """Whether the name is another spelling of itself in the other case. What is not there any
+    more, and what has no case, is as the folder above it is."""
+    other = name.swapcase()
+    if other == name or "\0" in name:
+        return before
+    try:
+        found = os.lstat(f"{folder}/{other}")
+        own = os.lstat(f"{folder}/{name}")
+    except OSError:
+        return before and not os.path.lexists(f"{folder}/{name}")
+    return (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino)
+
+
+def _named(project_env: str) -> str:
+    if not project_env:
+        return ""
+    from cmem import privacy
+
+    return privacy.project_name(project_env)
 
 
 def sub_project(cwd: str, root: str, common_dir: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from cmem import driver, intake, off, paths
+from cmem import driver, intake, off, paths, privacy
 from cmem.hosts.wire import HOSTS
 
 TYPE_CHECKING = False
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from cmem.hosts.wire import Wire
+    from cmem.intake import Where
 
 _IDLE_S = 0.5
 _READ_S = 0.8
 _LIMIT_S = 5.0
 # Claude Code gives all hooks of a session's end 1.5 s together, Codex these two 3 s at most.
 _LIMITS = {"SessionEnd": 1.4, "Interrupt": 1.4}
+_RECALL_S = 0.6  # a prompt waits for it; what comes later is better not told
 _OFF = ("0", "false", "no", "off")
 _SKIPS = (
     *("CMEM_SKIP_TOOLS", "CMEM_SKIP_AGENTS", "CMEM_SKIP_PATHS", "CMEM_SKIP_COMMANDS"),
@@ -38,7 +40,6 @@ class _State:
     """What the timer must know when it rings."""
 
     reading = False
-    ours = False  # the home was looked at and is fit
     wanted = False  # by a person: nothing is off for this event
     stored = False
     home = host = event = ""
@@ -49,17 +50,6 @@ class _State:
 _now = _State()
 
 
-def main(argv: list[str]) -> "NoReturn":
-    """``[HOST, EVENT]`` or ``[HOST, EVENT, HOME]``. Ends the process with 0."""
-    try:
-        if not _switched_off() and len(argv) in (2, 3):
-            _run(argv)
-    except BaseException as error:  # noqa: BLE001 - nothing may reach the host
-        _report(error)
-    finally:
-        os._exit(0)
-
-
 def _switched_off() -> bool:
     env = os.environ
     return any(env.get(name, "0") not in ("", "0") for name in ("CMEM_DISABLE", "CMEM_OBSERVER"))
@@ -68,7 +58,7 @@ def _switched_off() -> bool:
 def _run(argv: list[str]) -> None:
     host, event = argv[0], argv[1]
     wire = HOSTS.get(host)
-    if wire is None or event not in wire.kinds:
+    if wire is None or (event not in wire.kinds and event not in wire.recalls):
         return
     _fill_standard_descriptors()
     os.umask(0o077)
@@ -77,7 +67,8 @@ def _run(argv: list[str]) -> None:
     raw, size = _read_stdin()
     if not raw.strip():
         return
-    _watch(max(0.05, deadline - time.monotonic()), wire.kinds[event])
+    _now.stored = event not in wire.kinds  # then nothing is to be kept, whatever fails
+    _watch(max(0.05, deadline - time.monotonic()), wire.kinds.get(event, "tool"))
     home = argv[2] if len(argv) == 3 else paths.data_home(os.environ)
     if not os.path.isabs(home):
         return
@@ -86,9 +77,8 @@ def _run(argv: list[str]) -> None:
     try:
         paths.ensure_home(home)
     except OSError as error:
-        _lose(error, size)
+        _lose(error, size, f"nothing is kept, because {home} cannot be used: run `cmem doctor`")
         return
-    _now.ours = True
     driver.load()
     _keep(raw, size=size, wire=wire)
 
@@ -184,51 +174,54 @@ def _keep(raw: bytes, *, size: int, wire: "Wire") -> None:
     try:
         taken = intake.identify(_now.host, _now.event, payload, captured_at=_now.captured_at)
     except ImportError as error:  # apsw is missing or broken; the drain will name the event
-        if _is_wanted(*intake.place(payload, wire)) and not _is_filtered(payload, wire):
+        if _is_wanted(intake.place(payload, wire)) and not _is_filtered(payload, wire):
             _spill(error)
         return
     if taken is None:
-        _disown(payload, wire)
+        # Our own observer's: off from now on where only the prompt tells, as no other event will.
+        if session := intake.own_session(payload, wire):
+            from cmem import switch
+
+            switch.for_session(_now.home, session, on=False)
         return
-    if not _is_wanted(taken.cwd, taken.repo, taken.session):
+    if not _is_wanted((taken.cwd, taken.repo, taken.session, taken.beside)):
         return
     if _is_filtered(taken.payload, wire):
         return
     _now.payload = taken.payload
+    new = True
     if len(taken.payload) > intake.MAX_EVENT:
         _spill("too-large")
-    else:
-        _append(taken)
+    elif _now.event in wire.kinds:
+        new = _append(taken)
     _now.stored = True
     if _now.event in wire.injects:
-        _inject(taken, wire.answer)
-    _start_drain(always=_now.event in wire.always_drain)
+        _speak(taken, wire)
+    if _now.event in wire.kinds:
+        _start_drain(always=_now.event in wire.always_drain)
+    # The same hook may be registered twice: the one that stored the event speaks.
+    if new and _may_recall(wire):
+        _watch(_RECALL_S, "other")
+        _speak(taken, wire)
 
 
-def _disown(payload: bytes, wire: "Wire") -> None:
-    """Our own observer's session, where nothing but its prompt says so: off from now on, as its
-    other events say nothing at all."""
-    session = intake.own_session(payload, wire)
-    if session:
-        from cmem import switch
-
-        switch.for_session(_now.home, session, on=False)
-
-
-def _is_wanted(cwd: str, repo: tuple[str, str, str, str] = ("",) * 4, session: str = "") -> bool:
+def _is_wanted(where: "Where" = ("", ("",) * 4, "", ())) -> bool:
     """Whether no person has said that nothing of this place or session is to be kept."""
+    cwd, repo, session, beside = where
     globs = os.environ.get("CMEM_EXCLUDE", "")
-    why = off.reason(_now.home, cwd=cwd, repo=repo, session=session, exclude=globs)
+    why = off.reason(_now.home, cwd=cwd, repo=repo, session=session, exclude=globs, beside=beside)
     _now.wanted = not why
+    if off.is_doubt(why) and not _now.stored:
+        _lose("unreadable-setting", len(_now.payload), f"memory is {why}")
     return _now.wanted
 
 
 def _is_filtered(payload: bytes, wire: "Wire") -> bool:
     """Whether it is a tool call that a person does not want kept; then it is counted."""
-    if wire.kinds[_now.event] != "tool":
+    if wire.kinds.get(_now.event) != "tool":
         return False
     config = off.config_text(_now.home)
-    if b"skip_" not in config and not any(name in os.environ for name in _SKIPS):
+    if not off.may_name(config, "skip_") and not any(name in os.environ for name in _SKIPS):
         return False
     from cmem import filters
 
@@ -238,13 +231,14 @@ def _is_filtered(payload: bytes, wire: "Wire") -> bool:
     return _now.stored
 
 
-def _append(taken: intake.Taken) -> None:
+def _append(taken: intake.Taken) -> bool:
+    """Whether the event is new, as far as can be told."""
     import apsw
 
     from cmem import spool
 
     try:
-        spool.append(
+        return spool.append(
             _now.home,
             eid=taken.eid,
             host=_now.host,
@@ -257,14 +251,16 @@ def _append(taken: intake.Taken) -> None:
             digest=taken.digest,
             window=taken.window,
             payload=taken.payload,
+            oldest=taken.oldest if _now.event in HOSTS[_now.host].injects else None,
         )
     except (apsw.Error, OSError) as error:
         _spill(error)
+    return True
 
 
 def _project_env() -> str:
     name = os.environ.get("CMEM_PROJECT", "")
-    return intake.clean(name.encode("utf-8", "replace").decode())[:256] if name else ""
+    return privacy.project_name(name) if name else ""
 
 
 def _spill(why: object) -> None:
@@ -274,7 +270,7 @@ def _spill(why: object) -> None:
     if not _now.home:
         return
     # What went wrong before the event's own folder was known: the process's stands for it.
-    if not _now.wanted and not _is_wanted(""):
+    if not _now.wanted and not _is_wanted():
         return
     if not _now.payload:
         _lose(why, 0)
@@ -294,21 +290,16 @@ def _spill(why: object) -> None:
     hooklog.note(_now.home, _now.event, why, size=len(_now.payload), outcome="spilled")
 
 
-def _lose(why: object, size: int) -> None:
+def _lose(why: object, size: int, said: str = "") -> None:
+    """Count the event, and tell the person whose session starts what has stopped."""
     from cmem import hooklog
 
-    if _trusted(_now.home):
-        hooklog.drop(_now.home)
-        hooklog.note(_now.home, _now.event, why, size=size, outcome="dropped")
+    hooklog.lose(_now.home, _now.event, why, size=size)
+    _now.stored = True
+    if said and _now.event in HOSTS[_now.host].injects:
+        from cmem.context import tell
 
-
-def _trusted(home: str) -> bool:
-    """Whether counting there writes into a directory of our own."""
-    try:
-        found = os.lstat(home)
-    except OSError:
-        return False
-    return found.st_mode & 0o170000 == 0o040000 and found.st_uid == os.geteuid()
+        tell.stopped(HOSTS[_now.host], said)
 
 
 def _report(error: BaseException) -> None:
@@ -328,8 +319,12 @@ def _count() -> None:
     """The last resort where no module can be loaded: the package is gone or being replaced."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        if _now.ours and not _now.stored and (_now.wanted or _is_wanted("")):
-            os.write(os.open(paths.dropped_file(_now.home), flags, 0o600), b".")
+        wanted = _now.wanted or _is_wanted()
+    except Exception:  # noqa: BLE001 - nobody can tell, and a count tells nothing
+        wanted = True
+    try:
+        if wanted and not _now.stored and os.lstat(_now.home).st_uid == os.geteuid():
+            os.write(os.open(_now.home + "/dropped", flags, 0o600), b".")
     except Exception:  # noqa: BLE001, S110 - there is nothing else to try
         pass
 
@@ -337,35 +332,28 @@ def _count() -> None:
 # --- after storing -------------------------------------------------------------------
 
 
-def _inject(taken: intake.Taken, answer: str) -> None:
-    """Print the context for the session that starts, or nothing."""
+def _speak(taken: intake.Taken, wire: "Wire") -> None:
+    """Print what belongs to the event, or nothing; that is no reason to fail."""
     try:
-        from cmem.context.inject import session_start
+        from cmem.context import tell
 
-        budget = _settings().get("context_budget", 2000)
-        text = session_start(
+        tell.speak(
             _now.home,
-            source=taken.source,
-            cwd=taken.cwd,
-            repo=taken.repo,
+            event=_now.event,
+            taken=taken,
+            wire=wire,
             project_env=_project_env(),
-            budget=budget if isinstance(budget, int) else 2000,
-            session=taken.session,
-            answer=answer,
+            settings=_settings(),
         )
-        _print(text)
-    except Exception as error:  # noqa: BLE001 - a session must start without a memory too
+    except Exception as error:  # noqa: BLE001 - a session must go on without a memory too
         _report(error)
 
 
-def _print(data: bytes) -> None:
-    """All of it, waiting for a slow reader until the timer ends the process."""
-    view = memoryview(data)
-    while view:
-        try:
-            view = view[os.write(1, view) :]
-        except BlockingIOError:
-            time.sleep(0.005)
+def _may_recall(wire: "Wire") -> bool:
+    """Whether a person wants such events to be answered."""
+    name = wire.recalls[_now.event][0] if _now.event in wire.recalls else ""
+    there = bool(name) and name.encode() in off.config_text(_now.home)
+    return there and _settings().get(name) is True
 
 
 def _settings() -> "dict[str, str | int | bool | float]":
@@ -395,3 +383,14 @@ def _lately() -> bool:
     except OSError:
         return False
     return abs(time.time() - touched) < 30
+
+
+def main(argv: list[str]) -> "NoReturn":  # last: a torn file has none, and the launcher sees it
+    """``[HOST, EVENT]`` or ``[HOST, EVENT, HOME]``. Ends the process with 0."""
+    try:
+        if not _switched_off() and len(argv) in (2, 3):
+            _run(argv)
+    except BaseException as error:  # noqa: BLE001 - nothing may reach the host
+        _report(error)
+    finally:
+        os._exit(0)

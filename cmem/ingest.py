@@ -17,7 +17,6 @@ from cmem import here, hooklog, hosts, spill, spool, spool_repair, turn_rules
 from cmem.failpoint import FailpointError, hit
 from cmem.hosts import values
 from cmem.model import Entry, Event, Origin, ProjectIdentity, Unreadable
-from cmem.privacy.sanitise import clean
 from cmem.repo import read_remote
 from cmem.sift import Sieve
 from cmem.store import connection, evidence, projects, sessions, turns
@@ -31,7 +30,10 @@ if TYPE_CHECKING:
 BATCH_EVENTS = 25
 BATCH_BYTES = 128 * 1024
 SPILL_FILES = 16  # one may hold 8 MiB
-IDLE_MS = 10 * 60_000
+IDLE_MS = 10 * 60_000  # a session without a running turn is summarised then
+# A running turn is silent through a long build, a question to the person, a night: only what is
+# silent for much longer was ended by something that no hook heard of.
+TURN_IDLE_MS = 6 * 3_600_000
 
 
 class Ingested(NamedTuple):
@@ -70,8 +72,7 @@ def ingest(home: str, conn: apsw.Connection, *, now: int) -> Ingested:
 def _batches(home: str, drain: apsw.Connection | None) -> Iterator[tuple[list[Entry], list[str]]]:
     """Entries in the order of their capture, spilled ones among the spooled, and the files
     the spilled ones lie in. Each entry comes once, whether or not it could be removed."""
-    after, done = 0, set[str]()
-    waiting = _spilled(home, done)
+    after, spilled = 0, _Spilled(home)
     while True:
         rows: list[Entry] = []
         if drain is not None:
@@ -79,22 +80,41 @@ def _batches(home: str, drain: apsw.Connection | None) -> Iterator[tuple[list[En
                 drain, after_id=after, limit=BATCH_EVENTS, max_bytes=BATCH_BYTES
             )
         after = rows[-1].id if rows else after
-        newest = max((entry.captured_at for entry in rows), default=None)
-        due = [item for item in waiting if newest is None or item[1].captured_at <= newest]
+        due = spilled.due(max((entry.captured_at for entry in rows), default=None))
         if not rows and not due:
             return
-        waiting = [item for item in waiting if item not in due]
-        done.update(path for path, _entry in due)
         batch = [*rows, *(entry for _path, entry in due)]
         yield sorted(batch, key=_order), [path for path, _entry in due]
-        waiting = waiting or _spilled(home, done)
 
 
-def _spilled(home: str, done: set[str]) -> list[tuple[str, Entry]]:
-    """Spilled entries not met yet. Those that could not be removed lie in front, so the
-    directory is asked for that many more."""
-    found = spill.read_all(home, limit=SPILL_FILES + len(done))
-    return [item for item in found if item[0] not in done][:SPILL_FILES]
+class _Spilled:
+    """The spilled events of a run, oldest first, a few at a time. The folder is listed anew only
+    when all that was in it has been read; each file comes once, whether or not it could be
+    removed."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._files: list[str] = []  # not read yet, the oldest last
+        self._listed: set[str] = set()
+        self._read: list[tuple[str, Entry]] = []
+
+    def due(self, newest: int | None) -> list[tuple[str, Entry]]:
+        """The next events with their files: those captured by ``newest``, with None any."""
+        while not self._read and self._more():
+            pass
+        due = [item for item in self._read if newest is None or item[1].captured_at <= newest]
+        self._read = [item for item in self._read if item not in due]
+        return due
+
+    def _more(self) -> bool:
+        """Read the next files; whether there were any."""
+        if not self._files:
+            new = [path for path in spill.waiting(self._home) if path not in self._listed]
+            self._listed.update(new)
+            self._files = new[::-1]
+        some = [self._files.pop() for _ in range(min(SPILL_FILES, len(self._files)))]
+        self._read = spill.read(self._home, some)
+        return bool(some)
 
 
 def _order(entry: Entry) -> tuple[int, int]:
@@ -171,7 +191,7 @@ def decode(entry: Entry) -> Event:
     decoder = hosts.DECODERS.get(entry.host)
     if decoder is not None:
         # Whoever makes a repository names its branch.
-        repo = entry.repo._replace(branch=clean(entry.repo.branch, one_line=True))
+        repo = entry.repo._replace(branch=values.line(entry.repo.branch))
         payload = values.without_known(entry.payload)
         return decoder(entry._replace(payload=payload, repo=repo))
     origin = Origin(
@@ -266,16 +286,15 @@ def sweep(conn: apsw.Connection, *, now: int, close_open: bool, session: str | N
     the summaries of sessions that went idle; return how many turns were closed.
 
     ``session`` (a host's session id or ``N4``) narrows both to one session."""
-    idle_before = now - IDLE_MS
     with transaction(conn):
-        stale = turns.stale(conn, idle_before=idle_before, session=session)
+        stale = turns.stale(conn, idle_before=now - TURN_IDLE_MS, session=session)
         for turn_id, session_id in stale:
             close_turn(conn, turn_id, session_id, turn_rules.STALE, now=now)
         asked = turns.stale(conn, idle_before=None, session=session) if close_open else []
         for turn_id, session_id in asked:
             close_turn(conn, turn_id, session_id, turn_rules.ASKED, now=now)
         for session_id in sessions.idle_unsummarised(
-            conn, idle_before=idle_before, session=session
+            conn, idle_before=now - IDLE_MS, session=session
         ):
             request_summary(conn, session_id, reason="idle", now=now)
     return len(stale) + len(asked)

@@ -5,6 +5,7 @@ spill files; on its own output it changes nothing, so both give an event one nam
 """
 
 from cmem import eid as eids
+from cmem import privacy
 from cmem import repo as repos
 from cmem.hosts.wire import HOSTS
 from cmem.privacy import gates
@@ -12,6 +13,9 @@ from cmem.privacy import gates
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cmem.hosts.wire import Fields, Wire
+
+    # cwd, repository, session, the other folders of a workspace
+    Where = tuple[str, tuple[str, str, str, str], str, tuple[str, ...]]
 
 MAX_STDIN = 8 * 1024 * 1024
 MAX_EVENT = 256 * 1024
@@ -29,13 +33,18 @@ _OWN_CWD = "/" + OWN_FOLDER
 class Taken:
     """An event ready for the spool."""
 
-    __slots__ = ("cwd", "digest", "eid", "payload", "repo", "session", "source", "window")
+    __slots__ = (
+        *("beside", "cwd", "digest", "eid", "oldest", "payload", "repo", "session", "source"),
+        "window",
+    )
 
     payload: bytes
     session: str
     source: str
     cwd: str
+    beside: tuple[str, ...]  # the other folders of a workspace
     repo: tuple[str, str, str, str]
+    oldest: "list[int]"  # when what waits longest in the spool was captured, once it is known
     eid: str
     digest: str
     window: bool
@@ -62,21 +71,14 @@ def identify(host: str, event: str, payload: bytes, *, captured_at: int) -> Take
     taken.payload = payload
     taken.session = eids.safe_id(found[0])
     taken.source, taken.cwd = found[4], found[5]
+    taken.beside = _beside(payload, wire) if wire.roots else ()
+    taken.oldest = []
     root, common_dir, branch, commit = repos.read_repo(taken.cwd)
-    taken.repo = (clean(root), clean(common_dir), clean(branch), commit)
+    taken.repo = (privacy.beside(root), privacy.beside(common_dir), privacy.beside(branch), commit)
     taken.eid, taken.digest, taken.window = eids.derive(
         host, event, wire=wire, fields=found, payload=payload, captured_at=captured_at
     )
     return taken
-
-
-def clean(text: str) -> str:
-    """A short text from beside the payload without secrets that show by their form."""
-    if not text or not gates.form(text.encode("utf-8", "replace")):
-        return text
-    from cmem.privacy import scrub
-
-    return scrub.scrub_text(text)
 
 
 def is_own(found: "Fields") -> bool:
@@ -96,9 +98,9 @@ def own_session(payload: bytes, wire: "Wire") -> str:
     return eids.safe_id(found[0])
 
 
-def place(payload: bytes, wire: "Wire") -> tuple[str, tuple[str, str, str, str], str]:
-    """(cwd, repository, session) of a reduced payload by the slow reader, for want of SQLite;
-    "" for what it does not tell."""
+def place(payload: bytes, wire: "Wire") -> "Where":
+    """(cwd, repository, session, other folders) of a reduced payload by the slow reader, for want
+    of SQLite; "" for what it does not tell."""
     from cmem import lenient
 
     try:
@@ -107,7 +109,19 @@ def place(payload: bytes, wire: "Wire") -> tuple[str, tuple[str, str, str, str],
         value = None
     session, cwd = (lenient.at(value, wire.paths[place]) for place in (0, 5))
     cwd = cwd if isinstance(cwd, str) else ""
-    return cwd, repos.read_repo(cwd), eids.safe_id(session) if isinstance(session, str) else ""
+    name = eids.safe_id(session) if isinstance(session, str) else ""
+    return cwd, repos.read_repo(cwd), name, _beside(payload, wire) if wire.roots else ()
+
+
+def _beside(payload: bytes, wire: "Wire") -> tuple[str, ...]:
+    """The folders of a workspace, if they are several."""
+    from cmem import lenient
+
+    try:
+        found = lenient.at(lenient.loads(payload), wire.roots)
+    except (ValueError, RecursionError):
+        found = None
+    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
 
 
 def reduce(raw: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
@@ -140,7 +154,7 @@ def stub(reason: str, payload: bytes, *, wire: "Wire", event: str, size: int = 0
     session's id, and that only if it is a harmless one and no secret."""
     name = wire.paths[0].removeprefix("$.")
     found = _session(payload[:_HEAD], name)
-    session = eids.safe_id(clean(found)) if found else ""
+    session = eids.safe_id(privacy.beside(found)) if found else ""
     return (
         f'{{"cmem_stub":"{reason}","bytes":{size or len(payload)},'
         f'"sha256":"{eids.sha256_hex(payload)}",'

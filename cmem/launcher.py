@@ -2,8 +2,8 @@
 
 It knows where this package and its libraries lie, so the command needs no PATH, no site and
 no working directory; and it keeps an event as a spill file when the package is gone. The
-gates and the off switches travel inside it as source, in comments, so that what it keeps is free
-of secrets and wanted even then.
+gates and the off switches travel inside it as packed source, in comments, so that what it keeps
+is free of secrets and wanted even then.
 """
 
 import os
@@ -24,21 +24,29 @@ gc.disable()  # nothing here lives long enough to be garbage
 import sys
 
 VERSION = {version!r}
+# Not sys.executable: the host's environment can put another program there.
+PYTHON = {python!r}
 PATHS = {paths!r}
 
 
 def main(argv):
     if sys.getfilesystemencoding() != "utf-8":
-        again(argv)
+        exec(part("AGAIN"), globals() | {{"argv": argv}})
     sys.path.extend(PATHS)
     if argv[:1] == ["--compress"]:
         exec(part("COMPRESS"), {{"argv": argv}})
     try:
+        from _imp import source_hash
         from marshal import loads
 
         path = __file__[:-3] + "." + sys.implementation.cache_tag + ".bin"
         with open(path, "rb", 0) as file:
-            boot, index, first, _ = loads(file.read(int(file.read(8), 16)))
+            size, mark = int(file.read(8), 16), file.read(8)
+            head = file.read(size)
+        # Damaged byte code can end the interpreter, or do something else than it says.
+        if source_hash(0, head) != mark:
+            raise ValueError
+        boot, index, first, _ = loads(head)
         names = {{"__name__": "cmem.boot"}}
         exec(boot, names)
         names["start"](path, index, first)
@@ -47,26 +55,20 @@ def main(argv):
     try:
         from cmem.hook import main as hook
     except BaseException:
-        exec(part("FALLBACK"), {{"GATES": part("GATES"), "OFF": part("OFF"), "argv": argv}})
+        exec(part("KEEP"), globals() | {{"argv": argv}})
         return
     hook(argv)
 
 
-def again(argv):
-    # The paths that hosts tell are UTF-8, whatever the locale says.
-    from posix import execv
-
-    try:
-        execv(sys.executable, [sys.executable, "-X", "utf8", "-I", "-S", __file__, *argv])
-    except OSError:
-        pass  # memory without such paths is more than none
-
-
 def part(name):
-    # A comment costs a hook nothing until it is read.
+    # Packed, because Python reads all of this file for every hook: it was a tenth of one.
+    from base64 import b85decode
+    from zlib import decompress
+
     with open(__file__, encoding="utf-8") as file:
         text = file.read()
-    return text.partition("\\n#= " + name + "\\n#")[2].partition("\\n#= ")[0].replace("\\n#", "\\n")
+    packed = text.partition("\\n#= " + name + " ")[2].partition("\\n")[0]
+    return decompress(b85decode(packed)).decode()
 
 
 try:
@@ -77,8 +79,30 @@ finally:
     os._exit(0)
 
 {parts}
-#= END
 '''
+
+# The paths that hosts tell are UTF-8, whatever the locale says.
+_AGAIN = """
+from posix import execv
+
+try:
+    execv(PYTHON, [PYTHON, "-X", "utf8", "-I", "-S", __file__, *argv])
+except OSError:
+    pass  # memory without such paths is more than none
+"""
+
+# Without the package; where even that fails the event is counted.
+_KEEP = """
+try:
+    names = {name: part(name) for name in ("SEEN", "GATES", "OFF")}
+    exec(part("FALLBACK"), names | {"argv": argv})
+except BaseException:
+    from posix import O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY, geteuid, lstat, open, write
+
+    home = argv[2]
+    if lstat(home).st_uid == geteuid():
+        write(open(home + "/dropped", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600), b".")
+"""
 
 _COMPRESS = """
 import gc, os
@@ -138,6 +162,16 @@ def session(data, form):
     plain = len(name) <= 128 and name.replace("-", "").replace("_", "").isalnum()
     return name if plain and not form(name.encode()) else ""
 
+def folders(data):
+    # Beside the process's own: those that the payload names, where it can be read.
+    import json
+    try:
+        told = json.loads(data[:8388608])
+        found = [told.get("cwd"), *(told.get("workspace_roots") or ())]
+    except Exception:
+        return []
+    return [one for one in found if isinstance(one, str)]
+
 def switched_off():
     return any(os.environ.get(n, "0") not in ("", "0") for n in ("CMEM_DISABLE", "CMEM_OBSERVER"))
 
@@ -147,14 +181,18 @@ def keep(host, event, home):
         return
     off = {}
     exec(OFF, off)
-    # The host starts hooks in the session's folder; its payload is not read here.
     globs = os.environ.get("CMEM_EXCLUDE", "")
-    if off["reason"](home, cwd="", exclude=globs):
+    why = off["reason"](home, cwd="", exclude=globs, beside=folders(data))
+    if why:
+        if off["is_doubt"](why):
+            raise ValueError
         return
     if any(name.encode() in data for name in off["sessions"](home)):
         return
     now = time.time_ns() // 1000000
     gates = {}
+    seen = sys.modules["cmem.privacy.seen"] = type(sys)("cmem.privacy.seen")
+    exec(SEEN, seen.__dict__)
     exec(GATES, gates)
     if len(data) > 8388608 or gates["hit"](data):
         data = ('{"cmem_stub":"unscrubbed","bytes":%d,"hook_event_name":"%s","at":%d,"session_id":"%s"}'
@@ -181,18 +219,39 @@ if not switched_off() and len(argv) == 3 and argv[0].replace("-", "").isalnum() 
 
 def render(*, package_dir: str, site_dirs: "Sequence[str]", version: str) -> str:
     """The text of ``HOME/hook.py``. ``package_dir`` is the folder that holds ``cmem``."""
+    seen = _source(package_dir, "privacy/seen.py")
     gates = _source(package_dir, "privacy/gates.py")
     off = _source(package_dir, "off.py")
     # Appended to the path, in this order: nothing there can stand in for the standard library.
     order = tuple(dict.fromkeys([package_dir, *site_dirs]))
-    parts = {"COMPRESS": _COMPRESS, "FALLBACK": _FALLBACK, "GATES": gates, "OFF": off}
+    parts = {"AGAIN": _AGAIN, "COMPRESS": _COMPRESS, "KEEP": _KEEP, "FALLBACK": _FALLBACK}
+    parts |= {"SEEN": seen, "GATES": gates, "OFF": off}
     comments = "\n".join(_part(name, source) for name, source in parts.items())
-    return _TEMPLATE.format(version=version, paths=order, parts=comments)
+    python = interpreter()
+    return _TEMPLATE.format(version=version, python=python, paths=order, parts=comments)
 
 
 def _part(name: str, source: str) -> str:
-    """A source as comments of the launcher, which its ``part`` gives back."""
-    return f"#= {name}\n#" + source.replace("\n", "\n#")
+    """A source as a comment of the launcher, which its ``part`` gives back."""
+    from base64 import b85encode
+    from zlib import compress
+
+    return f"#= {name} {b85encode(compress(_bare(source).encode(), 9)).decode()}"
+
+
+def _bare(source: str) -> str:
+    """The same program without comments, docstrings and annotations: a third less to read."""
+    import ast
+
+    from cmem import bundle
+
+    tree = bundle.Bare().visit(ast.parse(source))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(
+            node
+        ):
+            node.body[0] = ast.Pass()
+    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def _source(package_dir: str, name: str) -> str:

@@ -318,3 +318,5 @@ class Observed(NamedTuple):
     model: str
     prompt_version: str
     calls: int
+    cut: bool = False  # the reply ended at the limit of its tokens, so that there may be more
+    mended: tuple[str, ...] = ()  # what was lost or put right, as counts without any of its text

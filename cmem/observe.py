@@ -1,7 +1,8 @@
 """Observe: one work unit after another becomes memory, or stays pending with a reason.
 
 No transaction is open while a provider is asked. The attempt is counted before the call, so
-a unit that kills the process is known by its count, and so is the call in the ledger, by its
+a unit that kills the process is known by its count (not one that a person kills, or the system,
+while it waits for the answer), and so is the call in the ledger, by its
 estimate; the reply and the acknowledgement are committed together (``store.memory.commit``),
 so a kill anywhere leaves either nothing or all.
 
@@ -10,6 +11,7 @@ What ends a unit's turn in this run (design §7):
 - drafts or an explicit skip: committed, the unit is done;
 - an unusable reply: the attempt counts, the unit is halved or parked, the run goes on;
 - a provider in trouble: the attempt is given back, a pause is armed, the run stops asking;
+  whether it is not the unit after all, and a bad reply not the provider, ``blame`` decides;
 - a daily budget that is reached: nothing is claimed, the run stops asking until the next day;
 - no credential: the attempt is given back and nothing is armed, the next run tries at once.
 """
@@ -20,11 +22,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import breaker, budget
+from cmem import blame, booking, breaker, budget, cost
 from cmem.failpoint import hit
 from cmem.model import Mode, Observed, SummaryUnit, TurnUnit, Usage
-from cmem.observer import prices
+from cmem.observer import prices, waiting
 from cmem.observer.errors import MissingCredential, ProviderError, UnusableReply
+from cmem.observer.providers.asked import Model
 from cmem.privacy import second
 from cmem.store import counts, ledger, memory, pause, units
 from cmem.store.connection import transaction
@@ -46,7 +49,8 @@ class Limits(NamedTuple):
 
 class Tally(NamedTuple):
     """What a run did so far. ``reason``: why it stopped asking, "" when it did not.
-    ``unusable``: why replies could not be used, one entry each. ``unpriced``: calls whose price
+    ``unusable``: why replies could not be used, one entry each. ``notes``: what was lost or put
+    right in those that could. ``unpriced``: calls whose price
     nobody knows, which ``microusd`` leaves out."""
 
     units: int = 0
@@ -60,6 +64,7 @@ class Tally(NamedTuple):
     unpriced: int = 0
     reason: str = ""
     unusable: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 # Told how far a run is: what it did, and how many units are left.
@@ -95,14 +100,21 @@ class Claim(NamedTuple):
 def observe(run: Run, tally: Tally, *, limits: Limits, tried: set[int]) -> Tally:
     """Work through every unit that is pending and not in ``tried``; return the new tally."""
     while not tally.reason:
-        unit_id = units.next_pending(run.conn, exclude=tried, session=limits.session or None)
-        if unit_id is None:
+        session = limits.session or None
+        chosen = blame.choose(run.conn, run.fingerprint, tried=tried, session=session)
+        if chosen is None:
             break
         if limits.max_calls and tally.calls >= limits.max_calls:
             return tally._replace(reason=budget.most_calls(limits.max_calls))
-        tried.add(unit_id)
+        tried.add(chosen.unit_id)
         _tell(run, tally)
-        tally = observe_unit(run, tally, unit_id)
+        if not chosen.suspect:
+            tally = observe_unit(run, tally, chosen.unit_id)
+            continue
+        tally, is_well = _in_place(run, tally, chosen)
+        if is_well and not tally.reason:
+            tried.add(chosen.suspect)
+            tally = observe_unit(run, tally, chosen.suspect, well=True)
     _tell(run, tally)
     return tally
 
@@ -112,15 +124,41 @@ def _tell(run: Run, tally: Tally) -> None:
         run.progress(tally, counts.work(run.conn).pending)
 
 
-def observe_unit(run: Run, tally: Tally, unit_id: int) -> Tally:
-    """Try one unit; the tally with what came of it."""
+def _in_place(run: Run, tally: Tally, chosen: blame.Chosen) -> tuple[Tally, bool]:
+    """Ask another unit in place of a suspect, or where there is none something small; tell
+    whether that was answered."""
+    if chosen.unit_id != chosen.suspect:
+        done = tally.units
+        tally = observe_unit(run, tally, chosen.unit_id, suspect=chosen.suspect)
+        return tally, tally.units > done
+    if not isinstance(run.provider, Model):
+        return observe_unit(run, tally, chosen.unit_id), False
+    unit = units.load(run.conn, chosen.suspect, language=run.language)
+    expected = run.expect(unit._replace(mode=run.mode))
+    model = "" if expected is None else expected.model
+    answer = booking.small(
+        run.conn, run.provider, run.provider_name, model=model, known=run.prices, clock=run.clock
+    )
+    tally = _spent(tally, answer.usage, calls=1, microusd=answer.microusd)
+    if answer.trouble is None:
+        return tally, True
+    tried = blame.Try(0, chosen.suspect, well=False, fingerprint=run.fingerprint, now=run.clock())
+    return tally._replace(reason=blame.of_provider(run.conn, tried, answer.trouble)[0]), False
+
+
+def observe_unit(
+    run: Run, tally: Tally, unit_id: int, *, suspect: int = 0, well: bool = False
+) -> Tally:
+    """Try one unit; the tally with what came of it. ``suspect``: in place of which other one.
+    ``well``: the provider has just answered others."""
+    well = well or bool(tally.units and units.was_blamed(run.conn, unit_id))
     unit = units.load(run.conn, unit_id, language=run.language)._replace(mode=run.mode)
     claim = _claim(run, unit)
     if isinstance(claim, str):
         return tally._replace(reason=claim)
     hit("after_claim")
     try:
-        observed = _ask(run.provider, unit)
+        observed = _ask(run, unit)
     except (KeyboardInterrupt, SystemExit):
         # Whoever stops a run has nothing against the unit.
         _cut_off(run, claim)
@@ -129,12 +167,13 @@ def observe_unit(run: Run, tally: Tally, unit_id: int) -> Tally:
         _not_asked(run, claim)
         return tally._replace(reason=_said(error))
     except ProviderError as error:
-        _provider_failed(run, claim, error)
-        return tally._replace(calls=tally.calls + 1, reason=_said(error))
+        tried = blame.Try(unit_id, suspect, well, run.fingerprint, run.clock())
+        return _provider_failed(run, claim, error, tried=tried, tally=tally)
     except UnusableReply as error:
-        return _unusable(run, claim, error, tally=tally)
+        tried = blame.Try(unit_id, suspect, well, run.fingerprint, run.clock())
+        return _unusable(run, claim, error, tried=tried, tally=tally)
     hit("after_call")
-    microusd = prices.charge(observed.usage, observed.model, run.prices)
+    microusd = prices.charge(observed.usage, observed.model, run.prices, asked=_model(claim))
     done = memory.commit(
         run.conn,
         unit=unit,
@@ -146,14 +185,14 @@ def observe_unit(run: Run, tally: Tally, unit_id: int) -> Tally:
     )
     hit("after_commit")
     if observed.calls:
-        pause.clear(run.conn)
-        pause.clear(run.conn, pause.BUDGET)
+        blame.answered(run.conn)
     tally = _spent(tally, observed.usage, calls=observed.calls, microusd=microusd)
     return tally._replace(
         units=tally.units + 1,
         observations=tally.observations + done.observations,
         summaries=tally.summaries + done.summaries,
         skipped=tally.skipped + done.skipped,
+        notes=(*tally.notes, *observed.reply.notes),
     )
 
 
@@ -201,20 +240,45 @@ def _not_asked(run: Run, claim: Claim) -> None:
         ledger.cancel(run.conn, claim.run_id)
 
 
-def _unusable(run: Run, claim: Claim, error: UnusableReply, *, tally: Tally) -> Tally:
-    reason = f"unusable: {error.reason}"
-    microusd = prices.charge(error.usage, _model(claim), run.prices)
-    _failed(run, claim, reason, usage=error.usage, calls=error.calls, microusd=microusd)
-    units.fail(run.conn, claim.unit_id, error=reason, now=run.clock())
-    tally = tally._replace(unusable=(*tally.unusable, error.reason))
-    return _spent(tally, error.usage, calls=error.calls, microusd=microusd)
+def _unusable(
+    run: Run, claim: Claim, error: UnusableReply, *, tried: blame.Try, tally: Tally
+) -> Tally:
+    usage, microusd = cost.of_failure(error, claim.expected, run.prices)
+    _failed(
+        run,
+        claim,
+        f"unusable: {error.reason}",
+        usage=usage,
+        calls=error.calls,
+        microusd=microusd,
+    )
+    stops = blame.of_reply(run.conn, tried, error.reason)
+    tally = tally._replace(unusable=(*tally.unusable, error.reason), reason=stops)
+    return _spent(tally, usage, calls=error.calls, microusd=microusd)
 
 
-def _ask(provider: Provider, unit: TurnUnit | SummaryUnit) -> Observed:
+def _provider_failed(
+    run: Run, claim: Claim, error: ProviderError, *, tried: blame.Try, tally: Tally
+) -> Tally:
+    usage, microusd = cost.of_failure(error, claim.expected, run.prices)
+    _failed(run, claim, _said(error), usage=usage, calls=1, microusd=microusd)
+    stops, against = blame.of_provider(run.conn, tried, error)
+    if against:
+        tally = tally._replace(unusable=(*tally.unusable, against))
+    return _spent(tally._replace(reason=stops), usage, calls=1, microusd=microusd)
+
+
+def _ask(run: Run, unit: TurnUnit | SummaryUnit) -> Observed:
+    """The provider's answer. While nothing is done but wait for it, an end of the run says nothing
+    against the unit."""
     hit("before_call")
-    if isinstance(unit, TurnUnit):
-        return provider.observe(unit)
-    return provider.summarise(unit)
+    with waiting.tell(
+        lambda: units.give_back(run.conn, unit.unit_id),
+        lambda: units.count_attempt(run.conn, unit.unit_id),
+    ):
+        if isinstance(unit, TurnUnit):
+            return run.provider.observe(unit)
+        return run.provider.summarise(unit)
 
 
 def _spent(tally: Tally, usage: Usage, *, calls: int, microusd: int | None) -> Tally:
@@ -257,20 +321,6 @@ def _failed(
 
 def _model(claim: Claim) -> str:
     return claim.expected.model if claim.expected is not None else ""
-
-
-def _provider_failed(run: Run, claim: Claim, error: ProviderError) -> None:
-    units.give_back(run.conn, claim.unit_id)
-    _failed(run, claim, _said(error), usage=NO_USAGE, calls=1, microusd=0)
-    now = run.clock()
-    step = breaker.next_step(pause.get(run.conn), run.fingerprint)
-    pause.arm(
-        run.conn,
-        reason=_said(error),
-        until=now + breaker.pause_ms(step, error.retry_after_s),
-        step=step,
-        fingerprint=run.fingerprint,
-    )
 
 
 def _said(error: ProviderError | MissingCredential) -> str:

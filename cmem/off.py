@@ -20,6 +20,10 @@ _MAX_SESSIONS = 1_048_576
 _MAX_PATH = 4_096  # no longer one can be opened
 _NO_REPO = ("", "", "", "")
 UNREADABLE = 'exclude in config.toml cannot be read: write exclude = "~/one:/two/*"'
+UNREADABLE_SESSIONS = "off-sessions in the data home cannot be read: delete it, or correct it"
+# Reasons that nobody gave: what a person has said cannot be read, so the careful way is taken.
+_DOUBTS = tuple(f"off everywhere, because {why}" for why in (UNREADABLE, UNREADABLE_SESSIONS))
+_DAMAGED = "\0"
 
 
 def reason(
@@ -38,15 +42,23 @@ def reason(
     process's own stands for it."""
     if _is_there(global_file(home)):
         return "off everywhere; `cmem on --global` turns it on"
-    if session and session in sessions(home):
+    listed = sessions(home)
+    if _DAMAGED in listed:
+        return _DOUBTS[1]
+    if session and session in listed:
         return f"off for this session; `cmem on --session {session}` turns it on"
     folders = places(cwd, repo)
     for other in beside:
         folders += places(other) if other[:1] == "/" else []
     for folder in folders:
         if _is_there(marker(folder)):
-            return f"off by {marker(folder)}; `cmem on --here` or deleting it turns it on"
+            return f"off by {shown(marker(folder))}; `cmem on --here` or deleting it turns it on"
     return _excluded(home, folders, exclude)
+
+
+def is_doubt(why: str) -> bool:
+    """Whether memory is off for want of a readable setting, and not by a person's word."""
+    return why in _DOUBTS
 
 
 def global_file(home: str) -> str:
@@ -61,9 +73,16 @@ def marker(folder: str) -> str:
     return folder.rstrip("/") + "/" + MARKER
 
 
+def shown(path: str) -> str:
+    """The path as a host tells it: bytes that are no UTF-8 become U+FFFD."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
+
+
 def sessions(home: str) -> list[str]:
-    """The ids of the sessions that are off."""
-    raw = _read(sessions_file(home), _MAX_SESSIONS).removeprefix(b"\xef\xbb\xbf")
+    """The ids of the sessions that are off; a NUL among them where they cannot be read."""
+    raw = _read(sessions_file(home), _MAX_SESSIONS + 1, failed=b"\0").removeprefix(b"\xef\xbb\xbf")
+    if b"\0" in raw or len(raw) > _MAX_SESSIONS:
+        return [_DAMAGED]
     return raw.decode("ascii", "replace").split()
 
 
@@ -72,6 +91,9 @@ def places(cwd: str, repo: tuple[str, str, str, str] = _NO_REPO) -> list[str]:
     also the main one, because they are one project."""
     usable = cwd[:1] == "/" and len(cwd) <= _MAX_PATH and "\0" not in cwd
     starts = [cwd if usable else _directory()]
+    if usable and "\ufffd" in cwd:
+        # Its name is no UTF-8, so that no host can tell it; hooks run in the session's folder.
+        starts.append(_directory())
     try:
         starts.append(os.path.realpath(starts[0]))
     except (OSError, ValueError):
@@ -208,7 +230,7 @@ def _is_key(value: object, name: str) -> bool:
 def _excluded(home: str, folders: list[str], exclude: str) -> str:
     configured = setting(config_text(home), "exclude")
     if configured is None:
-        return UNREADABLE
+        return _DOUBTS[0]
     glob = excluded_by(f"{configured}:{exclude}", folders) if configured or exclude else ""
     return f"excluded by {glob} (setting exclude)" if glob else ""
 
@@ -275,6 +297,6 @@ def _read(path: str, most: int, *, failed: bytes = b"") -> bytes:
     try:
         return os.read(fd, most)
     except OSError:
-        return b""
+        return failed
     finally:
         os.close(fd)

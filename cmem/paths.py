@@ -16,10 +16,12 @@ def data_home(env: "Mapping[str, str]") -> str:
     named = env.get("CMEM_HOME", "")
     if named:
         return _absolute(_expand(named, env))
+    found = _on_linux(env) if env is os.environ else ""
     try:
-        import platformdirs
+        if not found:
+            import platformdirs
 
-        found = platformdirs.user_data_dir("cmem", appauthor=False)
+            found = platformdirs.user_data_dir("cmem", appauthor=False)
     except Exception:  # noqa: BLE001 - it raises whatever pwd and the platform raise
         found = ""
     if os.path.isabs(found):
@@ -30,6 +32,17 @@ def data_home(env: "Mapping[str, str]") -> str:
     # A process without HOME and without a passwd entry still gets a place of its own; a
     # literal "~" in the working directory would be everybody's.
     return os.path.join("/tmp", f"cmem-{os.getuid()}")  # noqa: S108 - ensure_home checks it
+
+
+def _on_linux(env: "Mapping[str, str]") -> str:
+    """What ``platformdirs`` says there of this process, "" where that needs more: its import
+    costs more than a search."""
+    if sys.platform != "linux" or "ANDROID_DATA" in env:
+        return ""
+    for name, below in (("XDG_DATA_HOME", "cmem"), ("HOME", ".local/share/cmem")):
+        if os.path.isabs(env.get(name, "")):
+            return os.path.join(env[name], below)
+    return ""
 
 
 def _user_home(env: "Mapping[str, str]") -> str:
@@ -51,6 +64,22 @@ def _absolute(path: str) -> str:
         return os.path.abspath(path)
     except OSError:  # the working directory is gone
         return os.path.normpath(os.path.join(os.sep, path))
+
+
+def interpreter() -> str:
+    """The program that runs this; "" where it cannot be known. A project can set the host's
+    environment, and two variables put whatever they name into ``sys.executable``."""
+    named = getattr(sys.modules.get("__main__"), "PYTHON", "")  # the launcher's own knowledge
+    if isinstance(named, str) and named:
+        return named
+    told = sys.executable or ""
+    try:
+        running = os.readlink("/proc/self/exe")
+    except OSError:
+        steered = any(os.environ.get(name) for name in ("PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"))
+        return "" if steered else told
+    # A link to it may be that of a virtual environment, and then says where the libraries are.
+    return told if told and os.path.realpath(told) == running else running
 
 
 def spool_db(home: str) -> str:

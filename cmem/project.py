@@ -9,6 +9,8 @@ at module level.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cmem.model import ProjectIdentity
 
     Identity = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
@@ -32,6 +34,7 @@ def identify(
     user_home: str,
     temp_dir: str,
     sub_project: str = "",
+    spell: "Callable[[str], str]" = str,
 ) -> "ProjectIdentity":
     """``identify_parts`` as the named tuple (whose module costs a hot command 10 ms)."""
     from cmem.model import ProjectIdentity
@@ -45,6 +48,7 @@ def identify(
             user_home=user_home,
             temp_dir=temp_dir,
             sub_project=sub_project,
+            spell=spell,
         )
     )
 
@@ -58,11 +62,13 @@ def identify_parts(
     user_home: str,
     temp_dir: str,
     sub_project: str = "",
+    spell: "Callable[[str], str]" = str,
 ) -> "Identity":
     """(key, source, name, root, aliases), in the order of ``ProjectIdentity``.
 
     ``sub_project`` is what a file of the repository calls the part that ``cwd`` is in. It can
-    only ever name a part of that repository: a folder without one has none."""
+    only ever name a part of that repository: a folder without one has none. ``spell``: the one
+    spelling of a path, where a folder does not tell case apart."""
     root, common_dir = _trim(repo[0]), _trim(repo[1])
     temps = TEMP_DIRS | {_trim(temp_dir)}
     nowhere = {"", "/", _trim(user_home)} | temps
@@ -72,25 +78,28 @@ def identify_parts(
         key = "env:" + named.casefold()
         return key, "environment", named, place, (("env", named.casefold()),)
     if common_dir and root not in nowhere:
-        whole = _of_repository(root, common_dir, remote.strip())
+        whole = _of_repository(root, common_dir, remote.strip(), spell=spell)
         part = one_line(sub_project)
         return _part_of(whole, part) if part else whole
     if place in nowhere or place[0] != "/" or _below_any(place, temps):
         return UNSORTED, UNSORTED, UNSORTED, "", ()
-    key = place.casefold()
+    key = spell(place)
     return key, "path", _last(place), place, (("path", key),)
 
 
-def _of_repository(root: str, common_dir: str, remote: str) -> "Identity":
+def _of_repository(
+    root: str, common_dir: str, remote: str, *, spell: "Callable[[str], str]"
+) -> "Identity":
     home = main_root(root, common_dir)
-    aliases = [("git", common_dir.casefold())]
+    key = spell(common_dir)
+    aliases = [("git", key)]
     if remote:
         aliases.append(("remote", remote.casefold()))
-    aliases.append(("path", root.casefold()))
+    aliases.append(("path", spell(root)))
     if remote:
         return remote.casefold(), "git-remote", _last(remote), home, tuple(aliases)
     name = _last(home).removesuffix(".git")
-    return common_dir.casefold(), "path", name, home, tuple(aliases)
+    return key, "path", name, home, tuple(aliases)
 
 
 def _part_of(whole: "Identity", part: str) -> "Identity":

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import breaker, budget, compress, estimate, lock, paths
+from cmem import breaker, budget, compress, cost, estimate, lock, paths
 from cmem.errors import BusyError, CmemError
 from cmem.failpoint import hit
 from cmem.model import Mode, TurnUnit, Usage
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from cmem.observer.providers import Provider
     from cmem.settings import Settings
     from cmem.store.replacements import Place
-
-NO_USAGE = Usage(0, 0, 0, 0, 0.0)
 
 # Told how far a run is: places done, and places in all.
 Progress = Callable[[int, int], None]
@@ -106,9 +104,10 @@ class _Call(NamedTuple):
 
 def plan(home: str, settings: Settings, session_id: int) -> Plan:
     """Weigh every place of the session. Nothing is written, nobody is asked."""
+    providers.get(settings)
     conn = connection.open_reader(home)
     if conn is None:
-        raise CmemError("no memories yet; run `cmem install` first")
+        raise CmemError("no memories yet, so there is no session to observe again")
     try:
         known = prices.load_for(home)
         weigh = estimate.expect(settings, known)
@@ -250,14 +249,14 @@ def _again(run: _Run, place: Place, report: Report) -> Report:
         return report._replace(reason=second.scrub(str(error)))
     except ProviderError as error:
         told = f"{error.kind}: {second.scrub(str(error))}"
-        _failed(run, call, told, usage=NO_USAGE, microusd=0)
-        return report._replace(calls=report.calls + 1, reason=told)
+        usage, microusd = cost.of_failure(error, call.expected, run.prices)
+        _failed(run, call, told, usage=usage, microusd=microusd)
+        return _spent(report._replace(reason=told), usage, calls=1, microusd=microusd)
     except UnusableReply as error:
-        model = call.expected.model if call.expected is not None else ""
-        microusd = prices.charge(error.usage, model, run.prices)
-        _failed(run, call, f"unusable: {error.reason}", usage=error.usage, microusd=microusd)
+        usage, microusd = cost.of_failure(error, call.expected, run.prices)
+        _failed(run, call, f"unusable: {error.reason}", usage=usage, microusd=microusd)
         report = report._replace(unusable=report.unusable + 1, left=report.left - 1)
-        return _spent(report, error.usage, calls=error.calls, microusd=microusd)
+        return _spent(report, usage, calls=error.calls, microusd=microusd)
     hit("again_after_call")
     return _put(run, place, call, unit=unit, observed=observed, report=report)
 
@@ -271,7 +270,8 @@ def _put(
     observed: Observed,
     report: Report,
 ) -> Report:
-    microusd = prices.charge(observed.usage, observed.model, run.prices)
+    wanted = call.expected.model if call.expected is not None else ""
+    microusd = prices.charge(observed.usage, observed.model, run.prices, asked=wanted)
     done = replacements.commit(
         run.conn,
         place,

@@ -102,4 +102,5 @@ _CHECKS: dict[str, Callable[[object], str]] = {
     "mode": _check_mode,
     "provider": _check_provider,
     "proxy": _check_proxy,
+    "sync_dir": _check_path,
 }

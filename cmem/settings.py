@@ -1,4 +1,4 @@
-"""The settings: one table, and the one place where flag, environment and file are weighed.
+"""The settings: the one place where flag, environment and file are weighed.
 
 Precedence: flag > ``CMEM_*`` variable > ``config.toml`` > default. A variable that is set to
 nothing counts as not set. The environment of a run that a hook or a schedule started may come
@@ -8,196 +8,15 @@ from a repository the user merely opened, so such a run takes no endpoint and no
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
 
+from cmem import off
 from cmem.errors import ConfigError
+from cmem.named import NamedTuple
+from cmem.setting_table import SETTINGS, Setting, Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Value = str | int | bool | float
-
-
-class Setting(NamedTuple):
-    """One row of the table. ``env`` and the config key carry the same name as ``flag``."""
-
-    name: str
-    default: Value
-    doc: str
-    minimum: int = 0
-    private: bool = False  # never shown, and never taken from an untrusted environment
-    guarded: bool = False  # never taken from an untrusted environment
-
-    @property
-    def env(self) -> str:
-        return "CMEM_" + self.name.upper()
-
-    @property
-    def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
-
-    @property
-    def kind(self) -> str:
-        kinds = {str: "text", int: "whole number", bool: "true or false", float: "number"}
-        return kinds[type(self.default)]
-
-
-SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        "provider",
-        "extract",
-        "Who turns captured turns into observations. `extract` works by rules on this machine, "
-        "at no cost; `anthropic` asks a model through the Messages API; `claude-cli` asks your "
-        "own Claude Code; `command` asks any program. See [providers](providers.md).",
-    ),
-    Setting("model", "", "The model to ask. Empty: the provider's own default."),
-    Setting(
-        "base_url",
-        "",
-        "Where the Messages API is, with or without `/v1`, for example a local server. "
-        "Empty: the provider's own address. Plain `http://` is accepted for this machine "
-        "and private networks only.",
-        guarded=True,
-    ),
-    Setting("api_key", "", "The key for that API.", private=True, guarded=True),
-    Setting(
-        "headers",
-        "",
-        "More headers for that API, as some gateways want them: `Name: value`, several with "
-        "` | ` between them.",
-        private=True,
-        guarded=True,
-    ),
-    Setting(
-        "proxy",
-        "",
-        "The proxy that provider and programs reach the net through. This machine is never "
-        "reached through it. Empty: none in background runs, the usual variables in others.",
-        private=True,
-        guarded=True,
-    ),
-    Setting(
-        "ca_file",
-        "",
-        "A file of certificates (PEM) to trust besides the usual ones.",
-        guarded=True,
-    ),
-    Setting(
-        "claude_path",
-        "",
-        "The program of the provider `claude-cli`. Empty: `claude` where its installers put it, "
-        "or on PATH.",
-        guarded=True,
-    ),
-    Setting(
-        "claude_config_dir",
-        "",
-        "The configuration folder whose login `claude-cli` uses. Empty: Claude Code's own.",
-        guarded=True,
-    ),
-    Setting(
-        "command",
-        "",
-        'The program of the provider `command`, with its arguments: `"llm -m x"`, or a list '
-        "in config.toml. No shell reads it. It gets the request on stdin and prints the reply.",
-        guarded=True,
-    ),
-    Setting(
-        "mode",
-        "code",
-        "What is worth remembering, and under which types: `code`, `research`, `writing`, or a "
-        "mode of your own. See [modes](modes.md).",
-        guarded=True,
-    ),
-    Setting(
-        "language",
-        "auto",
-        "The language a model writes memories in, such as `en`, `vi` or `zh-hant`. `auto`: the "
-        "language of the user's prompts.",
-    ),
-    Setting("context_budget", 2000, "The size limit in tokens of the block a session starts with."),
-    Setting(
-        "auto_compress",
-        True,
-        "Whether hooks start `cmem compress` in the background by themselves.",
-    ),
-    Setting(
-        "exclude",
-        "",
-        "Folders of which nothing is stored or shown: globs separated by `:`, such as "
-        '`"~/private:/mnt/*/clients:secret-*"`. `*` stays within a name, `**` is any number of '
-        "folders, a glob that begins with neither `/` nor `~` counts anywhere in a path; what "
-        "lies below such a folder is excluded too. For hooks the variable adds to config.toml.",
-    ),
-    Setting(
-        "skip_tools",
-        "",
-        "Tools whose calls are not kept: globs separated by commas, such as "
-        '`"TodoWrite,mcp__browser__*"`. In this and the next three `*` is any text, case does '
-        "not count, and for hooks the variable adds to config.toml.",
-    ),
-    Setting(
-        "skip_agents",
-        "",
-        "Subagents whose tool calls are not kept, by type, such as `Explore`; `*` is all of them. "
-        "What a subagent answers is kept.",
-    ),
-    Setting(
-        "skip_paths",
-        "",
-        "Files of which no tool call is kept: globs as in `exclude`, but separated by commas, "
-        'such as `"~/diary/**,*.lock,node_modules"`. It is about the files that a tool is given; '
-        "a shell command that names one is a matter of `skip_commands`.",
-    ),
-    Setting(
-        "skip_commands",
-        "",
-        'Shell commands that are not kept, such as `"ls,ls *,git status*"`. A line of several '
-        "is left out if each of them is (`cd` beside others does not count); a pipeline is one "
-        "command.",
-    ),
-    Setting(
-        "skip_small",
-        0,
-        "Results of tools that only read (files, searches, web pages) are not kept below this "
-        "many bytes. Commands, edits and failures always are. 0: keep all.",
-    ),
-    Setting("timeout_s", 60, "How many seconds to wait for one answer of the model.", minimum=1),
-    Setting("max_calls", 0, "The most model calls one `cmem compress` makes. 0: no limit."),
-    Setting(
-        "daily_usd",
-        1.0,
-        "What calls of a model may cost on one day, in US dollars. When it is reached, turns wait "
-        "for the next day; nothing is dropped. 0: no limit.",
-        guarded=True,
-    ),
-    Setting(
-        "daily_tokens",
-        2_000_000,
-        "How many tokens, in and out, calls of a model may take on one day. 0: no limit.",
-        guarded=True,
-    ),
-    Setting(
-        "keep_raw_days",
-        30,
-        "How many days input and output of observed tool calls are kept. What an observation "
-        "rests on is kept three times as long, what a pinned one rests on always. 0: keep all.",
-        guarded=True,
-    ),
-    Setting(
-        "dedup",
-        False,
-        "Join new observations with older ones of the project, host and agent that have the same "
-        "title and a text that agrees. `cmem dedup` shows what else looks alike.",
-    ),
-    Setting(
-        "backups",
-        3,
-        "How many daily copies of the memory are kept in the folder `backups`; `cmem compress` "
-        "makes one a day. 0: none. See [backup](backup.md).",
-        guarded=True,
-    ),
-)
 
 
 class Settings(NamedTuple):
@@ -216,6 +35,10 @@ class Settings(NamedTuple):
     mode: str
     language: str
     context_budget: int
+    activation: bool
+    recall_prompts: bool
+    recall_files: bool
+    recall_failures: bool
     auto_compress: bool
     exclude: str
     skip_tools: str
@@ -230,6 +53,13 @@ class Settings(NamedTuple):
     keep_raw_days: int
     dedup: bool
     backups: int
+    sync_dir: str
+    sync_auto: bool
+
+
+def defaults() -> Settings:
+    """Every setting as it is where nobody has said anything."""
+    return Settings(**{one.name: one.default for one in SETTINGS})  # type: ignore[arg-type]  # each row's own type
 
 
 class Resolved(NamedTuple):
@@ -250,9 +80,11 @@ def load(
     env: Mapping[str, str],
     flags: Mapping[str, object],
     trusted_env: bool,
+    document: Mapping[str, Value] | None = None,
 ) -> Settings:
-    """All settings of one run. A flag that is None or missing was not given."""
-    resolved = resolve(home, env=env, flags=flags, trusted_env=trusted_env)
+    """All settings of one run. A flag that is None or missing was not given. ``document`` stands
+    in place of the config file."""
+    resolved = resolve(home, env=env, flags=flags, trusted_env=trusted_env, document=document)
     values = {name: one.value for name, one in resolved.items()}
     return Settings(**values)  # type: ignore[arg-type]  # each value was checked against its row
 
@@ -263,9 +95,10 @@ def resolve(
     env: Mapping[str, str],
     flags: Mapping[str, object],
     trusted_env: bool,
+    document: Mapping[str, Value] | None = None,
 ) -> dict[str, Resolved]:
     """Every setting by name, with its origin; raises ConfigError that names what is wrong."""
-    document = read_document(home)
+    document = read_document(home) if document is None else document
     return {
         setting.name: _resolve_one(
             setting, document=document, env=env, flags=flags, trusted_env=trusted_env
@@ -286,17 +119,41 @@ def inside_observer(env: Mapping[str, str]) -> bool:
 
 def read_document(home: str) -> dict[str, Value]:
     """The config file's settings, checked; {} when there is no file."""
+    return {key: _from_config(key, value) for key, value in _read(home).items()}
+
+
+def salvage(home: str) -> tuple[dict[str, Value], str]:
+    """What of the config file can be read, and the first thing that is wrong with it."""
+    fault = ""
+    found: dict[str, Value] = {}
+    try:
+        document = _read(home)
+    except ConfigError as error:
+        provider = off.setting(off.config_text(home), "provider")
+        if provider is None:
+            raise
+        return ({"provider": provider} if provider else {}), str(error)
+    for key, value in document.items():
+        try:
+            found[key] = _from_config(key, value)
+        except ConfigError as error:
+            if key == "provider":
+                raise
+            fault = fault or str(error)
+    return found, fault
+
+
+def _read(home: str) -> dict[str, object]:
     import tomllib  # here, because a command without a config file does without it
 
     path = os.path.join(home, "config.toml")
     try:
         with open(path, "rb") as file:
-            document = tomllib.load(file)
+            return tomllib.load(file)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise _trouble("config.toml", _reason(error)) from error
-    return {key: _from_config(key, value) for key, value in document.items()}
 
 
 def _resolve_one(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAGIC = "cmem-spill 1"
 _STALE_S = 3_600
+# ENOMEM, ENFILE, EMFILE: of the process and not of the file, which can be read another time.
+_TIRED = (12, 23, 24)
 
 
 def write(home: str, *, host: str, event: str, captured_at: int, payload: bytes) -> None:
@@ -58,28 +60,29 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def read_all(home: str, *, limit: int) -> "list[tuple[str, Entry]]":
-    """The oldest spilled events with their files. What cannot be read, or breaks the reader by a
-    fault of ours, is moved to spill/bad."""
+def waiting(home: str) -> "list[str]":
+    """The files of spilled events, oldest first; what a killed hook left half written goes."""
     folder = paths.spill_dir(home)
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
-    found: list[tuple[str, Entry]] = []
     for name in names:
-        path = f"{folder}/{name}"
         if name.endswith(".tmp"):
-            _drop_stale(path)
-        if not name.endswith(".event"):
-            continue
+            _drop_stale(f"{folder}/{name}")
+    return [f"{folder}/{name}" for name in names if name.endswith(".event")]
+
+
+def read(home: str, files: "Iterable[str]") -> "list[tuple[str, Entry]]":
+    """The events of these files, with the files. What cannot be read, or breaks the reader by a
+    fault of ours, is moved to spill/bad."""
+    found: list[tuple[str, Entry]] = []
+    for path in files:
         entry = _entry(path, home)
         if entry is None:
-            _set_aside(folder, name)
+            _set_aside(path)
         else:
             found.append((path, entry))
-        if len(found) >= limit:
-            break
     return found
 
 
@@ -111,8 +114,12 @@ def _entry(path: str, home: str = "") -> "Entry | None":
     fault of ours, which the log of ``home`` tells then."""
     try:
         return _read_entry(path)
-    except (OSError, MemoryError, ImportError):
+    except (MemoryError, ImportError):
         raise
+    except OSError as error:
+        if error.errno in _TIRED:
+            raise
+        return None
     except Exception as error:  # noqa: BLE001 - whatever it is, the other files go on
         if home:
             from cmem import hooklog
@@ -126,10 +133,7 @@ def _read_entry(path: str) -> "Entry | None":
     from cmem import intake
     from cmem.model import Entry, Repo
 
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb") as file:
         head = file.readline(256).decode("ascii", "replace").split(" ")
         payload = file.read(intake.MAX_STDIN * 2)
@@ -156,9 +160,13 @@ def keep_bad(home: str, entry: "Entry") -> None:
     _write(f"{folder}/bad", head + entry.payload, entry.captured_at)
 
 
-def _set_aside(folder: str, name: str) -> None:
+def _set_aside(path: str) -> None:
+    folder, _, name = path.rpartition("/")
     _make(f"{folder}/bad")
-    os.rename(f"{folder}/{name}", f"{folder}/bad/{name}")
+    try:
+        os.rename(path, f"{folder}/bad/{name}")
+    except FileNotFoundError:  # gone meanwhile
+        pass
 
 
 def _drop_stale(path: str) -> None:

@@ -47,6 +47,7 @@ _SCHEMA = (
 _INSERT = """INSERT INTO spool(eid, host, event, session, captured_at, cwd, repo_root,
     repo_common_dir, branch, commit_sha, project_env, digest, payload)
     VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(eid) DO NOTHING"""
+_OLDEST = "SELECT captured_at FROM spool ORDER BY id LIMIT 1"
 _BATCH = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_common_dir, branch,
     commit_sha, project_env, payload FROM spool WHERE id > ? ORDER BY id LIMIT ?"""
 
@@ -88,9 +89,11 @@ def append(
     digest: str,
     window: bool,
     payload: bytes,
+    oldest: "list[int] | None" = None,
 ) -> bool:
     """Store one event; True when it is new, False when it was there already. Raises apsw.Error
-    when the file cannot take it within 250 ms; then nothing was stored."""
+    when the file cannot take it within 250 ms; then nothing was stored. ``oldest`` gets the time
+    at which the event that waits longest was captured."""
     conn = _open(home, HOOK_WAIT_MS)
     try:
         _rewind(conn, home)
@@ -101,6 +104,8 @@ def append(
         values = (eid, host, event, session, captured_at, cwd, *repo, project_env, digest)
         conn.execute(_INSERT, (*values, payload))
         new = conn.changes() > 0
+        if oldest is not None:
+            oldest.append(conn.execute(_OLDEST).get)
         conn.execute("COMMIT")
         return new
     finally:

@@ -40,6 +40,8 @@ def for_session(home: str, session: str, *, on: bool) -> bool:
         raise BusyError("another cmem off or on is at work; try again")
     try:
         before = off.sessions(home)
+        if not all(map(str.isprintable, before)):
+            raise CmemError(off.UNREADABLE_SESSIONS)
         after = [one for one in before if one != wanted]
         if not on:
             after.append(wanted)
@@ -56,6 +58,8 @@ def project_folder(cwd: str, env: Mapping[str, str]) -> str:
     sub-project's part of it, or ``cwd`` itself."""
     place = os.path.realpath(cwd)
     found = repo.read_repo(place)
+    if "\ufffd" in found[0]:
+        return _as_it_is(found[0], place)
     root = here.parts_at(place, found, {**env, "CMEM_PROJECT": ""})[3]
     if not root or not found[1]:
         return place
@@ -63,6 +67,15 @@ def project_folder(cwd: str, env: Mapping[str, str]) -> str:
     part = here.sub_project(place, found[0], found[1])[1]
     in_main = main + part[len(found[0]) :] if part else main
     return in_main if os.path.isdir(in_main) else part or found[0]
+
+
+def _as_it_is(root: str, place: str) -> str:
+    """The folder at or above ``place`` that is told as ``root``, in its own spelling; ``place``
+    where there is none."""
+    folder = place
+    while off.shown(folder) != root and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    return folder if off.shown(folder) == root else place
 
 
 def _set(path: str, text: bytes, *, mode: int) -> bool:
@@ -74,12 +87,12 @@ def _set(path: str, text: bytes, *, mode: int) -> bool:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(path, flags, mode), "wb") as file:
             file.write(text)
-    except (FileExistsError, FileNotFoundError):
-        return False
     except OSError as error:
+        if isinstance(error, FileExistsError if text else FileNotFoundError):
+            return False
         reason = (error.strerror or type(error).__name__).lower()
         done = "write" if text else "delete"
-        raise CmemError(f"could not {done} {path}: {reason}") from error
+        raise CmemError(f"could not {done} {off.shown(path)}: {reason}") from error
     return True
 
 

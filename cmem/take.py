@@ -7,6 +7,8 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import taint, turn_rules
+from cmem.eid import WINDOW_MS
+from cmem.hosts import NAMELESS
 from cmem.hosts.wire import HOSTS
 from cmem.model import (
     Answered,
@@ -19,7 +21,7 @@ from cmem.model import (
     TurnEnded,
     Unreadable,
 )
-from cmem.store import evidence, forget, sessions, turns, units
+from cmem.store import erase, evidence, forget, imports, sessions, tombstones, turns, units
 
 if TYPE_CHECKING:
     import apsw
@@ -119,11 +121,29 @@ def _dump(text: str) -> str:
 
 
 def _is_held(at: _At, event: Event) -> bool:
+    """By the host's own ids, or because it was told in a session before that was forgotten."""
+    if tombstones.are_any(at.conn):
+        until = tombstones.forgotten_until(at.conn, "N", at.session.uid)
+        if until is not None and event.origin.at <= until:
+            return True
+    if _is_told(at, event):
+        return True
     if isinstance(event, PromptSubmitted):
         return evidence.has_prompt(at.conn, at.session, event)
     if isinstance(event, ToolUsed):
         return evidence.has_tool(at.conn, at.session, event.tool_use_id)
     return False
+
+
+def _is_told(at: _At, event: Event) -> bool:
+    """True for what an import has read in a transcript, where the host's hooks name neither
+    prompts nor calls: it is known by its time alone."""
+    origin = event.origin
+    if origin.host not in NAMELESS or origin.prompt_id:
+        return False
+    if not isinstance(event, PromptSubmitted | ToolUsed | TurnEnded):
+        return False
+    return imports.tells(at.conn, at.session.id, at=event.origin.at, within_ms=WINDOW_MS)
 
 
 def _touch(at: _At, event: Event) -> None:
@@ -177,7 +197,9 @@ def _land(at: _At, event: Event, turn: Turn, *, plan: Plan) -> None:
         _insert_prompt(at, turn, event)
     elif isinstance(event, ToolUsed):
         _insert_tool(at, turn, event)
-    elif isinstance(event, Answered | TurnEnded) and not turn.private:
+    elif isinstance(event, Answered | TurnEnded) and not (
+        turn.private or _is_unsaid(at, event, turn)
+    ):
         error = event.error if isinstance(event, TurnEnded) else ""
         turns.set_message(at.conn, turn.id, message=event.message, error=error)
     if plan.amend:
@@ -185,6 +207,11 @@ def _land(at: _At, event: Event, turn: Turn, *, plan: Plan) -> None:
     if plan.end or turn.closed_at is not None:
         end = plan.end or turn_rules.End("", turn.closed_by)
         close_turn(at.conn, turn.id, at.session.id, end, now=at.now)
+
+
+def _is_unsaid(at: _At, event: Event, turn: Turn) -> bool:
+    names = {str(turn.number), turn.prompt_id, event.origin.prompt_id} - {""}
+    return erase.is_unsaid(at.conn, at.session.uid, names, at=event.origin.at)
 
 
 def _adopt(at: _At, turn: Turn, event: PromptSubmitted) -> Turn:

@@ -76,10 +76,12 @@ def main() -> int:
     parser.add_argument("--observations", type=int, default=100_000)
     parser.add_argument("--kill", type=int, default=0, help="kill the import so many times")
     parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument("--sync", action="store_true", help="measure sync to another home too")
     asked = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="cmem-bench-export-"))
     try:
-        return run(folder, asked.observations, kills=asked.kill, seed=asked.seed)
+        failed = run(folder, asked.observations, kills=asked.kill, seed=asked.seed)
+        return failed or (sync(folder) if asked.sync else 0)
     finally:
         shutil.rmtree(folder)
 
@@ -106,6 +108,43 @@ def run(folder: Path, observations: int, *, kills: int, seed: int) -> int:
     size = (home / "memory.db").stat().st_size
     print(f"store   {size / 2**20:.0f} MiB, {size / observations:.0f} bytes an observation")
     return 0 if same else 1
+
+
+def sync(folder: Path) -> int:
+    """The home's memory over a folder into another home, and then one note of either."""
+    between, home, other = folder / "between", folder / "home", folder / "other"
+    between.mkdir()
+    for what, where in (
+        ("all is told", home),
+        ("all is taken in", other),
+        ("no news", home),
+        ("no news there", other),
+    ):
+        ran = cmem(where, "sync", str(between), "--json")
+        done = json.loads(ran.out)
+        rows = done["told"] + sum(done["taken"].values())
+        print(f"sync    {rows:>8} rows {what:<15} {ran.seconds:8.1f} s  {ran.mib:5.0f} MiB")
+    for one, text in ((home, "a note from here"), (other, "a note from there")):
+        cmem(one, "note", text)
+    for what, where in (("a note told", home), ("a note each way", other), ("one back", home)):
+        ran = cmem(where, "sync", str(between), "--json")
+        print(f"sync    {what:<29} {ran.seconds:8.1f} s  {ran.mib:5.0f} MiB")
+    size = sum(path.stat().st_size for path in between.iterdir())
+    grown = (home / "memory.db").stat().st_size / 2**20
+    print(f"folder  {size / 2**20:.0f} MiB, store now {grown:.0f} MiB")
+    for number, one in enumerate((home, other)):
+        cmem(one, "export", str(folder / f"synced-{number}.jsonl"))
+    # Folders of projects are each machine's own.
+    same = _without_projects(folder / "synced-0.jsonl") == _without_projects(
+        folder / "synced-1.jsonl"
+    )
+    print(f"bytes   {'the same' if same else 'DIFFERENT'}")
+    return 0 if same else 1
+
+
+def _without_projects(path: Path) -> bytes:
+    lines = path.read_bytes().split(b"\n")
+    return b"\n".join(line for line in lines if not line.startswith(b'{"record":"project"'))
 
 
 def _equal(one: Path, other: Path) -> bool:

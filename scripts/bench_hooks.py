@@ -15,15 +15,18 @@ that does it, the same event with and without, side by side. The drain it starts
 from __future__ import annotations
 
 import argparse
+import base64
 import fcntl
 import json
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +45,9 @@ ALONE = "Stop in a home of its own"
 STARTING = "Stop, starting the drain"
 DRAIN = "starting the drain adds"
 DRAIN_LIMIT_MS = 1.0
+# What one memory in a thousand is about, and a prompt that concerns it.
+RARE = "A refund of a gift card was booked twice in the ledger"
+ABOUT = b"why is the refund of a gift card in the ledger twice? the order totals look right"
 
 
 class Command(NamedTuple):
@@ -69,6 +75,7 @@ def main() -> int:
         home, project = place / "home", place / "project"
         launcher.install(str(home))
         built = build(home, project, count=options.observations)
+        _recalling(home, place / "recalling")
         commands = _commands(home, project, _bare(place / "venv"))
         runs = measure(commands, rounds=options.rounds, env=_env(place))
     rows = [*table(runs, commands), added(runs)]
@@ -87,6 +94,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true", help="exit 1 when a limit is passed")
     return parser.parse_args()
+
+
+def _recalling(home: Path, other: Path) -> None:
+    """A home with the same memories, and with recall of prompts switched on."""
+    launcher.install(str(other))
+    shutil.copyfile(home / "memory.db", other / "memory.db")
+    (other / "config.toml").write_text("recall_prompts = true\n")
 
 
 def _bare(folder: Path) -> str:
@@ -121,6 +135,10 @@ def _commands(home: Path, project: Path, bare: str) -> list[Command]:
     def many(number: int) -> bytes:
         return tool_payload(number, cwd, lines=750, texts=17)
 
+    def concerned(number: int) -> bytes:
+        return other("UserPromptSubmit")(number).replace(b"fix the rounding of totals", ABOUT)
+
+    recalling = home.parent / "recalling"
     ends = ("UserPromptSubmit", "Stop", "SessionEnd")
     drained = _drained(home.parent / "drained")
     return [
@@ -133,6 +151,7 @@ def _commands(home: Path, project: Path, bare: str) -> list[Command]:
         Command("PostToolUse 1 MB", run("PostToolUse"), tool(13_150), 4.0),
         Command("PostToolUse 1 MB of many texts, spilled", run("PostToolUse", drained), many),
         *(Command(event, run(event), other(event), 1.35) for event in ends),
+        Command("UserPromptSubmit, told a memory", run(ends[0], recalling), concerned, 2.5),
         Command("SessionStart", run("SessionStart"), other("SessionStart"), 1.6),
         Command("SessionStart, sh -c", shell("SessionStart"), other("SessionStart"), 1.6),
         Command(ALONE, run("Stop", drained), other("Stop")),
@@ -144,11 +163,15 @@ def _drained(home: Path) -> Path:
     """A home whose drain ends as soon as it runs, or it would be measured along."""
     launcher.install(str(home))
     file = home / "hook.py"
-    text = file.read_text()
-    work = "#from cmem.compress import main_background"
-    if work not in text:
+    before, mark, rest = file.read_text().partition("\n#= COMPRESS ")
+    packed, _, after = rest.partition("\n")
+    drain = zlib.decompress(base64.b85decode(packed)).decode()
+    work = "from cmem.compress import main_background"
+    if work not in drain:
         raise SystemExit("the launcher's drain is not where it was")
-    file.write_text(text.replace(work, "#os._exit(0)"))
+    drain = drain.replace(work, "os._exit(0)")
+    packed = base64.b85encode(zlib.compress(drain.encode())).decode()
+    file.write_text(f"{before}{mark}{packed}\n{after}")
     return home
 
 
@@ -194,13 +217,20 @@ def build(home: Path, project: Path, *, count: int) -> float:
     (git / "refs" / "heads").mkdir(parents=True)
     (git / "HEAD").write_text("ref: refs/heads/main\n")
     (git / "refs" / "heads" / "main").write_text("a1" * 20 + "\n")
+    fill(home, project, count=count)
+    return time.monotonic() - started
+
+
+def fill(home: Path, project: Path, *, count: int) -> None:
+    """A store with so many observations, a tenth of them of the project in that folder."""
     identity = here.identity_of(str(project), {})
     conn = connection.open_writer(str(home), now=NOW)
     with connection.transaction(conn):
         ours = projects.resolve(conn, identity, now=NOW)
         _fill(conn, ours=ours, count=count)
+        _index(conn)
+    conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     conn.close()
-    return time.monotonic() - started
 
 
 def _fill(conn: Any, *, ours: int, count: int) -> None:
@@ -228,12 +258,24 @@ def _fill(conn: Any, *, ours: int, count: int) -> None:
         "evidence_tokens": 900, "discovery_tokens": 0, "read_tokens": 90,
         "last_reinforced": NOW, "reinforcement_dates": "'[]'", "content_hash": "'h' || i",
         "title_norm_key": "'t' || i", "generated_by_model": "'bench'", "prompt_version": "'1'",
-        "title": "'Order totals are rounded half even in step ' || i",
+        "title": f"CASE i % 1000 WHEN 3 THEN '{RARE}, case ' "
+        "ELSE 'Order totals are rounded half even in step ' END || i",
         "subtitle": "'The parser and the report disagreed about the third decimal'",
         "concepts": "'[\"how-it-works\"]'", "files_read": "'[\"src/orders.py\"]'",
         "files_modified": "'[]'", "facts": "'[\"round() is half even\",\"totals are decimal\"]'",
         "narrative": "'n' || i || ': ' || " + repr("What was read, changed and learned. " * 10),
     })  # fmt: skip
+
+
+def _index(conn: Any) -> None:
+    """Every observation in the index."""
+    conn.execute(
+        "INSERT INTO documents(kind, ref, created_at) SELECT 'O', id, created_at FROM observations"
+    )
+    conn.execute(
+        "INSERT INTO documents_fts(rowid, title, body, meta, x, k)"
+        " SELECT id, title, body, meta, x, k FROM documents_text"
+    )
 
 
 def insert(

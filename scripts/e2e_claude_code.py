@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import e2e_memory
 import e2e_play
 from e2e_client import ROOT, Package
 from e2e_play import Check, counts, end_tool, is_empty, part, settled
@@ -114,7 +115,8 @@ CLIENT = Client(
 
 
 def main() -> int:
-    return e2e_play.main(CLIENT, (installed, beside_an_install, plugin_alone))
+    scenes = (installed, beside_an_install, plugin_alone, e2e_memory.large_store, recalled)
+    return e2e_play.main(CLIENT, scenes)
 
 
 def installed(world: World) -> Iterator[Check]:
@@ -153,6 +155,12 @@ def plugin_alone(world: World) -> Iterator[Check]:
     run_client(world, "plugin", "install", "cmem@cmem")
     yield from first_session(world)
     yield from second_session(world)
+
+
+def recalled(world: World) -> Iterator[Check]:
+    """Recall switched on: prompts, files, failing commands"""
+    run_cmem(world, "install", "--yes")
+    yield from e2e_memory.recalled(world, FIX, FIX_PROMPT)
 
 
 def first_session(world: World) -> Iterator[Check]:

@@ -158,7 +158,7 @@ def started(
     folder = Path(tempfile.mkdtemp(prefix="session-", dir=world.root))
     played = {"rules": world.client.rules, "replies": script}
     (folder / "script.json").write_text(json.dumps(played), encoding="utf-8")
-    with _model(world, folder) as url:
+    with scripted_model(world, folder) as url:
         with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
             process = subprocess.Popen(
                 [*world.program, *world.client.words(url, prompt), *args],
@@ -205,7 +205,7 @@ def _ended(client: Client, process: subprocess.Popen[bytes], folder: Path) -> Se
 
 
 @contextlib.contextmanager
-def _model(world: World, folder: Path) -> Iterator[str]:
+def scripted_model(world: World, folder: Path) -> Iterator[str]:
     """The address of a scripted model."""
     words = [sys.executable, str(ROOT / "tests" / world.client.model)]
     words += ["--script", str(folder / "script.json"), "--record", str(folder / "calls.jsonl")]

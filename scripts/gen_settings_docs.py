@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmem.settings import SETTINGS, Setting
+from cmem.setting_table import SETTINGS, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
 HEAD = """\
 # Settings
 
-This page is generated from the table in `cmem/settings.py`; change it there and run `make docs`.
+This page is generated from the table in `cmem/setting_table.py`; change it there and run `make docs`.
 
 Each setting has one name, which is its key in `config.toml`, its environment variable (in capitals, with `CMEM_` in front) and, where a command takes it, its flag.
 A flag wins over the environment, the environment over `config.toml`, and that over the default.

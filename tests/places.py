@@ -101,12 +101,6 @@ def link(tmp: Path) -> Iterator[Place]:
     yield at(tmp / "short")
 
 
-@case(SAME, "case")
-def folded(tmp: Path) -> Iterator[Place]:
-    yield at(repository(tmp / "Src" / "Calc"))
-    yield at(repository(tmp / "src" / "calc"))
-
-
 @case(SAME, "ssh and https remote")
 def spellings(tmp: Path) -> Iterator[Place]:
     yield at(repository(tmp / "one", "git@example.org:Team/Calc.git"))
@@ -228,6 +222,13 @@ def nested(tmp: Path) -> Iterator[Place]:
     work = repository(tmp / "calc")
     yield at(work)
     yield at(repository(work / "vendor" / "lib"))
+
+
+@case(OTHER, "names that differ in case")
+def in_another_case(tmp: Path) -> Iterator[Place]:
+    yield at(repository(tmp / "src" / "Calc"))
+    yield at(repository(tmp / "src" / "calc"))
+    yield at(repository(tmp / "Src" / "calc"))
 
 
 @case(OTHER, "same folder name")

@@ -291,4 +291,6 @@ ASSIGNMENTS: tuple[tuple[str, Callable[[Draw], str]], ...] = (
     ('"refreshToken": "{}"', key),("'access_token': '{}'", key),('"secretAccessKey" : "{}"', key),('SECRET_KEY = "{}"', key),("SECRET_KEY = 'django-insecure-{}'", key),("set -x GITHUB_TOKEN {}", key),('setx API_KEY "{}"', key),
     ("net use \\\\srv\\x /user:app {}", password),("ftp://u:{}@host/", password),("smbclient //s/x -U app%{}", password),("ansible_ssh_pass: {}", password),("ansible_password={}", password),("rootpw {}", password),('PASSWORD: "{}"', human),("pwd={};", password),('"pass": "{}"', password),
     ("DATABASE_URL=postgres://u:{}@h/d", password),("Set-Cookie: sid={}; Path=/; HttpOnly", key),('-H "Cookie: sessionid={}"', key),("OPENAI_KEY={}", key),("DATADOG_APP_KEY={}", hexadecimal),("STRIPE_KEY: {}", key),("credentials: {}", key),("SMTP_PASS={}", password),
+    ("Authorization: SSWS {}", key),("Authorization: GenieKey {}", uuid),("STRIPE_KEY={}\n", hexadecimal),("APP_SALT={}\n", key),("password:\n  {}\n", password),
+    ("DB_PASSWORD=%{}\n", password),('password: "*{}"\n', password),("Authorization: Splunk {}\n", uuid),
 )  # fmt: skip

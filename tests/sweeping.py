@@ -132,7 +132,7 @@ def rows(home: Path) -> list[str]:
 
 def kept(home: Path) -> list[str]:
     """The names of all that is kept, rows before files; a name can be among both."""
-    return rows(home) + [one.eid for _, one in spill.read_all(str(home), limit=10_000)]
+    return rows(home) + [one.eid for _, one in spill.read(str(home), spill.waiting(str(home)))]
 
 
 def assert_sound(home: Path) -> None:

@@ -194,7 +194,7 @@ def test_the_budget_holds_for_a_batch_by_half_prices(
     world: scripted.World, api: FakeAnthropic
 ) -> None:
     report = run(world, api, limits=budget.Limits(1, 0))
-    assert report.reason.startswith("daily budget of $0.0000 reached")
+    assert report.reason.startswith("daily budget of $0.000001 reached")
     assert ask(world, STATES) == [("batched", 1), ("pending", 2)]
 
 

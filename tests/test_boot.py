@@ -46,11 +46,13 @@ TOOL = {
 CAPTURE = {
     *("_stat", "apsw", "cmem", "cmem.driver", "cmem.eid", "cmem.hook", "cmem.hosts"),
     *("cmem.hosts.wire", "cmem.intake", "cmem.off", "cmem.paths", "cmem.privacy"),
-    *("cmem.privacy.gates", "cmem.repo", "cmem.spool", "gc", "genericpath", "posixpath", "stat"),
+    *("cmem.privacy.gates", "cmem.privacy.seen", "cmem.repo", "cmem.spool", "gc", "genericpath"),
+    *("posixpath", "stat"),
 }
 HASH = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 START = CAPTURE | {
     *("cmem.context", "cmem.context.block", "cmem.context.fence", "cmem.context.health"),
+    *("cmem.context.tell", "cmem.context.watch"),
     *("cmem.context.inject", "cmem.context.price", "cmem.context.render", "cmem.context.select"),
     *("cmem.context.gather", "cmem.errors", "cmem.here", "cmem.project"),
     *("cmem.store", "cmem.store.connection"),
@@ -116,11 +118,23 @@ def test_a_module_whose_package_has_changed_still_comes_from_the_bundle(
     assert len(hookrun.entries(home)) == 1
 
 
+@pytest.mark.parametrize("place", [20, -20], ids=["the head", "a group"])
+def test_a_changed_byte_costs_time_and_no_event(home: Path, place: int) -> None:
+    hookrun.ready(home)
+    path = Path(bundle.path(str(home)))
+    raw = bytearray(path.read_bytes())
+    raw[place] ^= 1
+    path.write_bytes(raw)
+    assert not bundle.is_current(str(home))
+    loaded(home, "PostToolUse", payload_bytes(TOOL))
+    assert len(hookrun.entries(home)) == 1
+
+
 def test_another_installations_groups_are_not_read(home: Path) -> None:
     hookrun.ready(home)
     path = Path(bundle.path(str(home)))
     raw = path.read_bytes()
-    path.write_bytes(raw[: 8 + int(raw[:8], 16)] + b"\xff" * 100)
+    path.write_bytes(raw[: 16 + int(raw[:8], 16)] + b"\xff" * 100)
     assert loaded(home, "PostToolUse", payload_bytes(TOOL))[1] == ["cmem.spool"]
     assert len(hookrun.entries(home)) == 1
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
-from cmem.settings import SETTINGS
+from cmem.setting_table import SETTINGS
 
 WRITE = os.environ.get("CMEM_GOLDEN") == "write"
 BLOCK = re.compile(r"(<!-- transcript: .* -->\n```console\n)(.*?)(```\n<!-- end)", re.DOTALL)

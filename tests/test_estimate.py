@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import apsw
+import capturing
 import pytest
 import seeding
 
@@ -92,3 +93,32 @@ def test_without_a_store_there_is_nothing_to_weigh(home: Path) -> None:
     found = estimate.estimate(str(home), chosen(home))
     assert (found.spool, found.units, found.calls, found.projects) == (0, 0, 0, ())
     assert list(home.iterdir()) == []
+
+
+def test_what_is_captured_and_not_taken_in_counts_by_its_size(home: Path) -> None:
+    """A turn that has ended, one that its session's end has ended, one that runs."""
+    base = {"cwd": "/home/dev/project"}
+    put = lambda session, event, at, **fields: capturing.put(
+        home, event, {**base, "session_id": session, "hook_event_name": event, **fields}, at
+    )
+    long = "word " * 2_000
+    assert put("a", "UserPromptSubmit", 1, prompt="fix it", prompt_id="p1")
+    assert put(
+        *("a", "PostToolUse", 2),
+        tool_name="Bash",
+        tool_use_id="t1",
+        tool_input={"command": "make"},
+        tool_response={"stdout": long, "stderr": ""},
+    )
+    assert put("a", "Stop", 3, last_assistant_message="Done.")
+    assert put("b", "UserPromptSubmit", 4, prompt="another", prompt_id="p2")
+    assert put("b", "SessionEnd", 5, reason="exit")
+    assert put("c", "UserPromptSubmit", 6, prompt="a third", prompt_id="p3")
+    found = estimate.estimate(str(home), chosen(home))
+    assert (found.spool, found.units, found.calls) == (6, 3, 3)  # two turns and a summary
+    assert 3 * 1_000 + 2_000 < found.input_tokens < 3 * 2_000 + 4_000
+    assert found.cost_usd is not None
+    assert found.cost_usd > 0.005
+    assert [share.project for share in found.projects] == ["(not taken in yet)"]
+    unknown = chosen(home)._replace(model="nobody-knows")
+    assert estimate.estimate(str(home), unknown).cost_usd is None

@@ -176,6 +176,28 @@ COMMANDS = [
     ("cd *", "cd /w && make", False),
     ("*", "anything && at all", True),
     ("LS", "ls", True),
+    ("ls*", "ls 2>&-", True),
+    ("ls*", "ls >&2; ls", True),
+    ("ls*", "ls >&2x", False),
+    ("ls*", "ls > /dev/null", True),
+    ("ls*", "ls > /dev/nullx", False),
+    ("ls*", "ls >| out", False),
+    ("ls*", "ls <> out", False),
+    ("ls*", "ls < in", True),
+    ("ls*", "ls <(rm x)", False),
+    ("ls*", "ls >(rm x)", False),
+    ("echo *", "echo $(rm x)", False),
+    ("echo *", 'echo "`rm x`"', False),
+    ("echo *", 'echo "$(rm x)"', False),
+    ("echo *", "echo '$(rm x)' \\$(", True),
+    ("echo *", "echo '> out' \\> \">\"", True),
+    ("echo *", "echo $'a\\'; b'", True),
+    ("echo *", "echo $'a\\''; rm x", False),
+    ("echo *", "echo \\$'a\\'; rm x #'", False),
+    ("echo *", "echo $$'a\\'; rm x #'", False),
+    ("echo *", "echo $'a", False),
+    ("ls*", "ls # ; > $(x)", True),
+    ("*", "echo $(rm x) > y", True),
     ("*", "", False),
     ("*", ";;", False),
     ("*", "x" * 5_000, False),
@@ -284,6 +306,19 @@ def test_the_environment_adds_to_the_file() -> None:
     assert not filters.load(b"", {"CMEM_SKIP_SMALL": "many"})
 
 
+@pytest.mark.parametrize(
+    "text", ["9" * 15, "9" * 30, "1" + "0" * 5000, "9007199254740992", "-1", "1e99", "true", '"x"']
+)
+def test_a_size_that_is_none_leaves_nothing_out(text: str) -> None:
+    found = filters.load(f"skip_small = {text}\n".encode(), {"CMEM_SKIP_SMALL": text})
+    small = call(**READ, tool_response={"file": {"content": "x"}})
+    if text == "9" * 15:
+        assert (found.small, found.unreadable) == (int(text), ())
+    else:
+        assert (found.small, found.unreadable) == (0, ("skip_small",))
+        assert filters.verdict(found, small) is None
+
+
 SPELLINGS = [
     (b"skip_tools = 'a,b'\nmodel = \"x\"\n", ("a", "b"), ()),
     (b'skip_tools = "a" # why\r\n', ("a",), ()),
@@ -308,6 +343,32 @@ def test_what_cannot_be_read_keeps_all_but_calls_that_name_files() -> None:
     found = filters.load(b'skip_tools = ["Bash"]\nskip_paths = ["x"]\nskip_small = "x"\n', {})
     assert filters.verdict(found, call()) is None
     assert filters.verdict(found, call(**READ)) == ("skip_paths", filters.UNREADABLE)
+
+
+ODD = [
+    ('skip_paths = "src"', "utf-8", "src"),
+    ('skip_paths = "src"', "utf-8-sig", "src"),
+    ('"skip\\u005fpaths" = "src"', "utf-8", "src"),
+    ('model = "x"\rskip_paths = "src"\r', "utf-8", filters.UNREADABLE),
+    ('skip_paths = "a"\nskip_paths = "src"', "utf-8", filters.UNREADABLE),
+    ('skip_paths = "src"', "utf-16", ""),
+    ('skip_paths = "src"', "utf-32-le", ""),
+    ("#" + "x" * 70_000 + '\nskip_paths = "src"', "utf-8", ""),
+    ('skip_paths = "/w/./calc//src/"', "utf-8", "/w/./calc//src/"),
+    ('skip_paths = "/w/x/../calc/src"', "utf-8", "/w/x/../calc/src"),
+]
+
+
+@pytest.mark.parametrize(("text", "encoding", "met"), ODD)
+def test_files_stay_private_however_the_setting_is_spelled(
+    home: Path, text: str, encoding: str, met: str
+) -> None:
+    (home / "config.toml").write_text(text, encoding)
+    assert hookrun.silent(run_hook(home, "PostToolUse", event(**READ)))
+    # Where not even the names of settings can be read, all of memory is off, and that is counted.
+    assert spool.counts(str(home)) == (0, 0, 0 if met else 1)
+    counted = [("skip_paths", met)] if met else []
+    assert [one[:2] for one in filters.counts(str(home))] == counted
 
 
 # --- in the hook ---------------------------------------------------------------------
@@ -519,5 +580,5 @@ def test_doctor_warns_of_filters_that_cannot_be_read(home: Path) -> None:
     assert findings["filters"]["level"] == "error"
     assert "skip_paths" in findings["filters"]["detail"]
     done = run_cmem("status")
-    assert done.returncode == 78
-    assert b"config.toml: skip_paths: must be text" in done.stderr
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"config.toml: skip_paths: must be text" in done.stdout

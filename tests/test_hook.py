@@ -33,6 +33,7 @@ LOADED = [
     "cmem.paths",
     "cmem.privacy",
     "cmem.privacy.gates",
+    "cmem.privacy.seen",
     "cmem.repo",
     "cmem.spool",
     "genericpath",
@@ -245,7 +246,7 @@ def test_what_stays_large_is_spilled_and_named_like_a_row(home: Path) -> None:
     for _ in range(2):
         assert silent(fire(home, "PostToolUse", raw))
     assert kinds(home) == (0, 2, 0)
-    found = spill.read_all(str(home), limit=10)
+    found = spill.read(str(home), spill.waiting(str(home)))
     assert [entry.eid for _, entry in found] == ["claude-code:s1:t:toolu_1"] * 2
     assert spilled(home) == [found[0][1].payload, found[1][1].payload]
     spill.remove([path for path, _ in found])
@@ -258,7 +259,7 @@ def test_spilled_hashed_event_has_the_name_the_row_has(home: Path) -> None:
     fire(home, "Stop", raw)
     (row,) = entries(home)
     spill.write(str(home), host="claude-code", event="Stop", captured_at=5, payload=row.payload)
-    ((_, entry),) = spill.read_all(str(home), limit=1)
+    ((_, entry),) = spill.read(str(home), spill.waiting(str(home))[:1])
     assert entry.eid == row.eid
 
 
@@ -548,7 +549,7 @@ def test_twenty_hooks_at_once_lose_nothing(home: Path) -> None:
         processes.append(process)
     assert [process.wait(timeout=60) for process in processes] == [0] * 20
     found = {entry.eid for entry in entries(home)}
-    found |= {entry.eid for _, entry in spill.read_all(str(home), limit=100)}
+    found |= {entry.eid for _, entry in spill.read(str(home), spill.waiting(str(home)))}
     assert found == {f"claude-code:s1:t:t{n}" for n in range(20)}
     assert kinds(home)[2] == 0
 
@@ -569,7 +570,7 @@ def broken(home: Path, *, without: str) -> None:
 def test_missing_package_spills(home: Path, without: str) -> None:
     broken(home, without=without)
     assert silent(fire(home, "PostToolUse", tool()))
-    ((_, entry),) = spill.read_all(str(home), limit=5)
+    ((_, entry),) = spill.read(str(home), spill.waiting(str(home)))
     assert (entry.eid, entry.payload) == ("claude-code:s1:t:toolu_1", tool().strip())
     assert entries(home) == []
 

@@ -434,14 +434,32 @@ def sweep(host: Host, *, after: int, **options: Any) -> int:
     return ingest.sweep(host.conn, now=T + after, **chosen)
 
 
-def test_an_idle_turn_is_closed_and_summarised_after_ten_minutes(host: Host) -> None:
-    host.prompt("one", "p1")
+def test_an_idle_session_is_summarised_after_ten_minutes(host: Host) -> None:
+    host.prompt("one", "p1", at=0)
+    host.stop("done", "p1", at=0)
     assert sweep(host, after=10 * MINUTE - 1) == 0
-    assert sweep(host, after=10 * MINUTE) == 1
-    assert host.turns() == ['1 user interrupted/sweep ["one"] 1']
-    assert host.summaries() == [(1, "idle")]
+    assert host.summaries() == []
+    assert sweep(host, after=10 * MINUTE) == 0
     assert sweep(host, after=20 * MINUTE) == 0
     assert host.summaries() == [(1, "idle")]
+
+
+def test_a_running_turn_may_be_silent_for_hours(host: Host) -> None:
+    host.prompt("zero", "p0", at=0)
+    host.stop("done", "p0", at=0)
+    host.prompt("one", "p1", at=0)
+    assert sweep(host, after=6 * 60 * MINUTE - 1) == 0
+    assert host.summaries() == []
+    late = 6 * 60 * MINUTE - 2
+    host.tool("t1", "p1", at=late)
+    host.stop("built", "p1", at=late)
+    assert sweep(host, after=late) == 0
+    assert host.turns()[1:] == ['2 user stop/stop ["one" t1] built 1']
+    host.prompt("two", "p2", at=late)
+    assert sweep(host, after=late + 6 * 60 * MINUTE - 1) == 0
+    assert sweep(host, after=late + 6 * 60 * MINUTE) == 1
+    assert host.turns()[2:] == ['3 user interrupted/sweep ["two"] 1']
+    assert host.summaries() == [(3, "idle")]
 
 
 def test_a_turn_left_open_in_a_session_that_is_over_is_closed_at_once(host: Host) -> None:

@@ -9,8 +9,10 @@ import pytest
 import secret_forms
 from hookrun import entries, everything, fire, ready, silent
 
-from cmem import bundle, intake
+from cmem import bundle, here, ingest, intake
 from cmem.hosts.wire import HOSTS
+from cmem.model import Entry, Repo
+from cmem.privacy import beside
 
 TOKEN = secret_forms.FIRST["github"](secret_forms.drawing(41))
 WIRE = HOSTS["claude-code"]
@@ -33,6 +35,17 @@ def test_branch_and_project_of_a_secret_s_name(home: Path, tmp_path: Path) -> No
         ("x" * 230 + " [REDACTED:github]")[:256],
     )
     assert TOKEN[-12:].encode() not in everything(home)
+    asked = here.identity_of(str(git.parent), {"CMEM_PROJECT": project})
+    stored = here.identity_of(str(git.parent), {"CMEM_PROJECT": entry.project_env})
+    assert asked == stored
+    assert TOKEN not in repr(asked)
+
+
+def test_branch_that_says_what_a_secret_is() -> None:
+    repo = Repo("/w", "/w/.git", "fix/DB_PASSWORD=a1B2c3D4e5\x1b[0m", "")
+    raw = use(Path("/w"), tool_input={"file_path": "a"}, hook_event_name="PostToolUse")
+    entry = Entry(0, "e1", "claude-code", "PostToolUse", 1, "/w", repo, "", raw)
+    assert ingest.decode(entry).origin.repo.branch == "fix/DB_PASSWORD=[REDACTED:password]"
 
 
 def test_folder_that_a_link_leads_to(home: Path, tmp_path: Path) -> None:
@@ -47,7 +60,7 @@ def test_folder_that_a_link_leads_to(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["main", "feature/env", "fix-sk-ip", "task-list", "x/.ssh", "é"])
 def test_other_names_stay(name: str) -> None:
-    assert intake.clean(name) == name
+    assert beside(name) == name
 
 
 def test_session_of_a_payload_that_is_no_json(home: Path) -> None:
@@ -71,8 +84,19 @@ def test_session_where_the_package_is_gone(home: Path) -> None:
     script.write_text(
         text[:start] + "PATHS = ()" + text[text.index("\n", start) :], encoding="utf-8"
     )
-    for session, kept in ((TOKEN, ""), ("s-1", "s-1")):
-        document = {"tool_response": {"session_id": session}, "x": "<private>y"}
+    cases: list[tuple[str, str, object]] = [
+        (TOKEN, "", "<private>y"),
+        ("s-1", "s-1", {"structuredPatch": [{"lines": ["+<private>", "+y", "+</private>"]}]}),
+        (
+            "s-1",
+            "s-1",
+            [{"type": "text", "text": "<priv\u200bate>"}, {"type": "text", "text": "y"}],
+        ),
+        ("s-1", "s-1", {"command": ["bash", "-lc", "env"], "y": "y"}),
+        ("s-1", "s-1", "<\u0440rivate>y"),
+    ]
+    for session, kept, found in cases:
+        document = {"tool_response": {"session_id": session}, "x": found}
         assert silent(fire(home, "PostToolUse", json.dumps(document).encode()))
         (file,) = (home / "spill").glob("*.event")
         stub = json.loads(file.read_bytes().partition(b"\n")[2])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import hookrun
 import pytest
-from support import ROOT
+from support import ROOT, clean_env
 
-from cmem import bundle, detach, launcher, lock, paths
+from cmem import bundle, detach, launcher, lock, paths, spool
 
 
 def test_line_of_the_contract() -> None:
@@ -68,17 +71,64 @@ def test_launcher_alone_ends_with_zero_on_any_arguments(home: Path) -> None:
         assert (done.returncode, done.stdout) == (0, b"")
 
 
+@pytest.mark.parametrize("variable", ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"])
+def test_nothing_that_the_environment_names_is_run(
+    home: Path, tmp_path: Path, variable: str
+) -> None:
+    """Neither by the launcher's second start under another locale, nor by the start of a drain."""
+    planted, trace = tmp_path / "python", tmp_path / "ran"
+    planted.write_text(f"#!/bin/sh\necho $0 >> {trace}\n")
+    planted.chmod(0o755)
+    launcher.install(str(home))
+    env = {variable: str(planted), "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    latin = {**env, "LC_ALL": "en_US.ISO-8859-1"}
+    for event, document in (
+        ("Stop", b'{"session_id":"s1"}'),
+        ("SessionEnd", b'{"session_id":"s1"}'),
+    ):
+        for setting in (env, latin):
+            subprocess.run(
+                hookrun.argv(home, event), input=document, env=clean_env(**setting), check=True
+            )
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from cmem import paths; print(paths.interpreter())"
+    argv = [launcher.interpreter(), "-I", "-S", "-c", code, str(ROOT)]
+    done = subprocess.run(argv, env=clean_env(**env), capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == launcher.interpreter()
+    text = (home / "hook.py").read_text()
+    assert f"PYTHON = {launcher.interpreter()!r}" in text
+    assert "sys.executable" not in text.partition("#= COMPRESS")[0].replace(
+        "# Not sys.executable", ""
+    )
+    deadline = time.monotonic() + 20
+    while spool.counts(str(home))[0] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not trace.exists()
+    assert spool.counts(str(home)) == (0, 0, 0)  # a drain was started, by the right one
+
+
 def test_sources_in_the_launcher_come_out_as_they_went_in(home: Path) -> None:
     path = Path(launcher.install(str(home)))
     text = path.read_text()
     names: dict[str, Any] = {"__file__": str(path)}
     exec(text[text.index("def part(") : text.index("try:\n    main(")], names)
-    assert {name: names["part"](name) for name in ("COMPRESS", "FALLBACK", "GATES", "OFF")} == {
+    sources = {
+        "AGAIN": launcher._AGAIN,
         "COMPRESS": launcher._COMPRESS,
+        "KEEP": launcher._KEEP,
         "FALLBACK": launcher._FALLBACK,
+        "SEEN": (ROOT / "cmem" / "privacy" / "seen.py").read_text(),
         "GATES": (ROOT / "cmem" / "privacy" / "gates.py").read_text(),
         "OFF": (ROOT / "cmem" / "off.py").read_text(),
     }
+    for name, source in sources.items():
+        packed = names["part"](name)
+        assert packed == launcher._bare(source)
+        assert launcher._bare(packed) == packed
+        assert _functions(packed) == _functions(source)
+
+
+def _functions(source: str) -> list[str]:
+    return [one.name for one in ast.walk(ast.parse(source)) if isinstance(one, ast.FunctionDef)]
 
 
 # --- byte code -----------------------------------------------------------------------

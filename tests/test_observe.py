@@ -10,9 +10,10 @@ import pytest
 import scripted
 import seeding
 
-from cmem import budget, compress, observe
+from cmem import budget, observe
 from cmem.budget import Limits
 from cmem.compress import Options
+from cmem.observer import modes, prices
 from cmem.observer.errors import MissingCredential, ProviderError, UnusableReply
 from cmem.store import ledger, pause
 from cmem.store.rows import rows
@@ -194,10 +195,10 @@ def test_two_runs_cannot_both_spend_what_is_left(world: scripted.World) -> None:
             language="auto",
             expect=lambda _unit: expected,
             limits=Limits(20_000, 0),
-            prices=compress.prices.load(),
+            prices=prices.load(),
             clock=lambda: NOON,
             progress=None,
-            mode=compress.modes.load(),
+            mode=modes.load(),
         )
         unit = observe.units.load(conn, unit_id, language="auto")
         claims.append(observe._claim(run, unit))

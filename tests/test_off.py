@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,9 @@ from places import git, repository
 from support import ROOT, clean_env, payload_bytes, run_cmem, run_hook, run_json
 
 from cmem import launcher, off, spool
+from cmem import switch as turning
+from cmem.cli import app
+from cmem.errors import CmemError
 
 SESSION = "5f7d2c1a-0000-4000-8000-00000000000a"
 
@@ -77,7 +82,15 @@ WAYS: dict[str, Callable[[Path, Path], Any]] = {
     "a glob": lambda home, work: config(home, f'exclude = "/x:{work.parent}/*"\n'),
     "a name": lambda home, _work: config(home, "# mine\nexclude = 'c?lc' # this\n"),
     "a glob beside a mistake": lambda home, _: config(home, 'model = \n exclude = "calc"\r\n'),
-    "an unreadable glob": lambda home, _work: config(home, 'exclude = ["calc"]\n'),
+}
+# What a person has said cannot be read: the careful way is taken, said and counted.
+DOUBTS: dict[str, Callable[[Path], Any]] = {
+    "a list": lambda home: config(home, 'exclude = ["calc"]\n'),
+    "large": lambda home: config(home, "#" + "x" * 70_000 + '\nexclude = "calc"\n'),
+    "utf-16": lambda home: (home / "config.toml").write_text('exclude = "x"\n', "utf-16"),
+    "a folder": lambda home: (home / "config.toml").mkdir(),
+    "sessions in utf-16": lambda home: (home / "off-sessions").write_text("other\n", "utf-16"),
+    "a folder for sessions": lambda home: (home / "off-sessions").mkdir(),
 }
 
 
@@ -124,6 +137,24 @@ def test_a_marker_holds_through_a_link(home: Path, work: Path, tmp_path: Path) -
     mark(work)
     run_hook(home, "UserPromptSubmit", prompt(tmp_path / "short"))
     assert spool.counts(str(home)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("way", DOUBTS)
+def test_what_cannot_be_read_counts_as_off_and_is_said(home: Path, work: Path, way: str) -> None:
+    DOUBTS[way](home)
+    done = run_hook(home, "SessionStart", start(work / "src"))
+    (message,) = json.loads(done.stdout).items()
+    name = "off-sessions" if "sessions" in way else "exclude in config.toml"
+    assert message[0] == "systemMessage"
+    assert message[1].startswith(f"cmem: memory is off everywhere, because {name}")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert hookrun.silent(run_hook(home, "UserPromptSubmit", prompt(work / "src")))
+    assert spool.counts(str(home)) == (0, 0, 2)
+    assert not (home / "spool.db").exists()
+    assert b"calc" not in (home / "hook.log").read_bytes()
+    shown = run_cmem("status", "--json", cwd=work)
+    assert shown.returncode == 1
+    assert json.loads(shown.stdout)["health"].startswith(f"off everywhere, because {name}")
 
 
 @pytest.mark.parametrize("raw", [b"{not json", b'{"cwd":"/a\\u0000b"}', b'{"cwd":7}'])
@@ -202,6 +233,23 @@ def test_nothing_is_spilled_without_the_package(
     assert left(home) == before
 
 
+def test_what_cannot_be_read_counts_without_the_package_too(home: Path, work: Path) -> None:
+    text = launcher.render(package_dir=str(ROOT), site_dirs=[], version="1")
+    start_of_paths = text.index("PATHS = ")
+    rest = text[text.index("\n", start_of_paths) :]
+    (home / "hook.py").write_text(text[:start_of_paths] + "PATHS = ()" + rest)
+    config(home, 'exclude = ["calc"]\n')
+    argv = hookrun.argv(home, "UserPromptSubmit")
+    subprocess.run(argv, input=prompt(work), cwd=work, env=clean_env(), check=True)
+    assert spool.counts(str(home)) == (0, 0, 1)
+    config(home, 'exclude = "calc"\n')
+    subprocess.run(argv, input=prompt(work), cwd="/", env=clean_env(), check=True)
+    config(home, "")
+    (home / "hook.py").write_text((home / "hook.py").read_text().replace("#= GATES ", "#= G "))
+    subprocess.run(argv, input=prompt(work), cwd="/", env=clean_env(), check=True)
+    assert spool.counts(str(home)) == (0, 0, 2)
+
+
 GLOBS = [
     ("/w/calc", "/w/calc", True),
     ("/w/calc/", "/w/calc/src/deep", True),
@@ -278,6 +326,32 @@ def test_off_here_and_on_again(home: Path, work: Path) -> None:
     assert switch("on", cwd=work) == f"Memory is already on in {work} and below.\n"
     assert run_cmem("off", "--here", "--global", cwd=work).returncode == 2
     assert not (home / "off").exists()
+
+
+def test_off_in_a_folder_whose_name_is_no_utf8(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, told = tmp_path / os.fsdecode(b"caf\xe9"), f"{tmp_path}/caf\ufffd"
+    below = folder / "src"
+    below.mkdir(parents=True)
+    assert turning.project_folder(str(below), {}) == str(below)
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one")
+    assert switch("off", cwd=below).startswith(f"Memory is off in {told} and below.\n")
+    assert (folder / ".cmem-off").is_file()
+    # A host cannot tell such a name.
+    monkeypatch.chdir(below)
+    why = f"off by {told}/.cmem-off; `cmem on --here` or deleting it turns it on"
+    assert off.reason(str(home), cwd=f"{told}/src") == why
+    run_hook(home, "UserPromptSubmit", prompt(f"{told}/src"))
+    assert spool.counts(str(home)) == (0, 0, 0)
+    assert switch("on", cwd=below).startswith("Memory is on in ")
+    assert off.reason(str(home), cwd=f"{told}/src") == ""
+
+
+def test_off_where_the_folder_is_gone_is_no_success(tmp_path: Path) -> None:
+    with pytest.raises(CmemError, match=r"could not write .*: no such file or directory"):
+        turning.in_folder(str(tmp_path / "gone"), on=False)
 
 
 def test_off_in_a_worktree_is_off_for_the_project(work: Path, tmp_path: Path) -> None:
@@ -362,3 +436,21 @@ def test_the_files_are_ours_to_purge(home: Path, work: Path) -> None:
 
     assert purge.purge(str(home)) == []
     assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["off", "--session"], "requires an argument, for example `cmem off --session N4`"),
+        (["off", "--session", ""], "say which session: `cmem session list` shows them"),
+        (["on", "--session="], "say which session: `cmem session list` shows them"),
+        (["off", "--session", "--json"], "say which session: `cmem session list` shows them"),
+    ],
+)
+def test_a_session_without_an_id_turns_nothing_off(
+    home: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert app.run(words) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n"), said in err) == ("", 1, True), err
+    assert list(home.iterdir()) == []

@@ -35,6 +35,33 @@ def test_default_is_the_platform_directory(isolated_home: Path) -> None:
     assert found.endswith("cmem")
 
 
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"HOME": "/h"},
+        {"HOME": "/h/"},
+        {"HOME": "/"},
+        {"HOME": "h"},
+        {"HOME": ""},
+        {"HOME": "/h", "XDG_DATA_HOME": "/x/"},
+        {"HOME": "/h", "XDG_DATA_HOME": "x"},
+        {"HOME": "/h", "XDG_DATA_HOME": ""},
+        {"XDG_DATA_HOME": "/x y/ż"},
+        {"HOME": "/h", "ANDROID_DATA": "/data"},
+    ],
+    ids=str,
+)
+def test_shortcut_gives_the_platform_directory(
+    env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CMEM_HOME", "HOME", "XDG_DATA_HOME", "ANDROID_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    expected = platformdirs.user_data_dir("cmem", appauthor=False)
+    assert paths.data_home(os.environ) == expected
+
+
 def test_home_nobody_knows_still_gives_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platformdirs, "user_data_dir", lambda *_, **__: "~/.local/share/cmem")
     monkeypatch.setattr(os.path, "expanduser", lambda text: text)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,9 +29,9 @@ def test_repository_with_a_remote_is_named_by_it() -> None:
         name="calc",
         root="/home/Ann/Calc",
         aliases=(
-            ("git", "/home/ann/calc/.git"),
+            ("git", "/home/Ann/Calc/.git"),
             ("remote", "example.org/ann/calc"),
-            ("path", "/home/ann/calc"),
+            ("path", "/home/Ann/Calc"),
         ),
     )
 
@@ -38,11 +39,11 @@ def test_repository_with_a_remote_is_named_by_it() -> None:
 def test_repository_without_a_remote_is_known_by_its_common_dir() -> None:
     repo = Repo("/home/Ann/Calc", "/home/Ann/Calc/.git", "main", "abc")
     assert identify("/home/Ann/Calc", repo) == ProjectIdentity(
-        key="/home/ann/calc/.git",
+        key="/home/Ann/Calc/.git",
         source="path",
         name="Calc",
         root="/home/Ann/Calc",
-        aliases=(("git", "/home/ann/calc/.git"), ("path", "/home/ann/calc")),
+        aliases=(("git", "/home/Ann/Calc/.git"), ("path", "/home/Ann/Calc")),
     )
 
 
@@ -77,7 +78,7 @@ def test_the_environment_wins_and_claims_only_itself() -> None:
 
 def test_plain_folder_is_its_own_project() -> None:
     assert identify("/w/Notes/") == ProjectIdentity(
-        "/w/notes", "path", "Notes", "/w/Notes", (("path", "/w/notes"),)
+        "/w/Notes", "path", "Notes", "/w/Notes", (("path", "/w/Notes"),)
     )
 
 
@@ -97,11 +98,50 @@ def test_a_repository_below_the_temp_directory_is_a_project() -> None:
 def test_a_home_directory_under_git_does_not_swallow_the_folders_in_it() -> None:
     repo = Repo("/home/Ann", "/home/Ann/.git", "", "")
     assert identify("/home/Ann", repo).key == "unsorted"
-    assert identify("/home/Ann/.config/editor", repo).key == "/home/ann/.config/editor"
+    assert identify("/home/Ann/.config/editor", repo).key == "/home/Ann/.config/editor"
 
 
-def test_case_differences_are_one_project() -> None:
-    assert identify("/w/Notes").key == identify("/W/notes").key
+def fake_folders(monkeypatch: pytest.MonkeyPatch, tells_apart: set[str], there: set[str]) -> None:
+    """A machine on which these folders are there; only ``tells_apart`` know the case of names."""
+
+    def lstat(path: str) -> os.stat_result:
+        place = ""
+        for name in path.split("/")[1:]:
+            names = {one.rpartition("/")[2] for one in there if one.rpartition("/")[0] == place}
+            found = [n for n in names if n == name or n.casefold() == name.casefold()]
+            exact = [n for n in found if n == name] or ([] if place in tells_apart else found)
+            if not exact:
+                raise FileNotFoundError(2, "no such file", path)
+            place = f"{place}/{exact[0]}"
+        return os.stat_result((0, hash(place), 1, 0, 0, 0, 0, 0, 0, 0))
+
+    monkeypatch.setattr(os, "lstat", lstat)
+
+
+LINUX = {"/w", "/w/Notes", "/w/notes", "/W", "/W/x"}
+MAC = {"/Users", "/Users/Ann", "/Users/Ann/Notes"}
+SPELLED = [
+    ("Linux", LINUX | {""}, LINUX, "/w/Notes", "/w/Notes"),
+    ("Linux, another", LINUX | {""}, LINUX, "/w/notes", "/w/notes"),
+    ("Linux, gone", LINUX | {""}, LINUX, "/w/Gone/Deep", "/w/Gone/Deep"),
+    ("macOS", set(), MAC, "/Users/Ann/Notes", "/users/ann/notes"),
+    ("macOS, typed", set(), MAC, "/users/ANN/notes", "/users/ann/notes"),
+    ("macOS, gone", set(), MAC, "/Users/Ann/Gone/Deep", "/users/ann/gone/deep"),
+    ("a disk of the other kind", {"", "/w"}, LINUX, "/w/Notes", "/w/Notes"),
+    ("a folder of the other kind", {""}, LINUX | {"/w/Notes/A"}, "/w/Notes/A", "/w/Notes/a"),
+    ("no case", set(), MAC, "/Users/1.2/\u00e9", "/users/1.2/\u00e9"),
+    ("no path", set(), MAC, "", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("apart", "there", "path", "told"), [row[1:] for row in SPELLED], ids=[r[0] for r in SPELLED]
+)
+def test_the_folder_says_whether_case_counts(
+    apart: set[str], there: set[str], path: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_folders(monkeypatch, apart, there)
+    assert here.Spelling()(path) == told
 
 
 def test_a_link_to_a_folder_is_that_folder(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from cmem import settings
 from cmem.errors import ConfigError
-from cmem.settings import SETTINGS, Settings
+from cmem.setting_table import SETTINGS
+from cmem.settings import Settings
 
 DEFAULTS = Settings(
     provider="extract",
@@ -24,6 +25,10 @@ DEFAULTS = Settings(
     mode="code",
     language="auto",
     context_budget=2000,
+    activation=False,
+    recall_prompts=False,
+    recall_files=False,
+    recall_failures=False,
     auto_compress=True,
     exclude="",
     skip_tools="",
@@ -38,6 +43,8 @@ DEFAULTS = Settings(
     keep_raw_days=30,
     dedup=False,
     backups=3,
+    sync_dir="",
+    sync_auto=False,
 )
 
 

@@ -148,7 +148,7 @@ def test_fields_by_sql() -> None:
 
 
 def test_spill_round_trip_and_rubbish_set_aside(home: Path) -> None:
-    assert spill.read_all(str(home), limit=5) == []
+    assert spill.read(str(home), spill.waiting(str(home))) == []
     payload = b'{"session_id":"s","tool_use_id":"t"}'
     for at in (2000, 1000):
         spill.write(
@@ -161,12 +161,12 @@ def test_spill_round_trip_and_rubbish_set_aside(home: Path) -> None:
     (folder / "2.event").write_bytes(b"cmem-spill 1 no-such-host Stop 5\n{}")
     (folder / "3.event").symlink_to("/etc/passwd")
     (folder / "x.tmp").write_bytes(b"half")
-    found = spill.read_all(str(home), limit=5)
+    found = spill.read(str(home), spill.waiting(str(home)))
     assert [(entry.id, entry.eid, entry.captured_at, entry.payload) for _, entry in found] == [
         (0, "claude-code:s:t:t", 1000, payload),
         (0, "claude-code:s:t:t", 2000, payload),
     ]
-    assert len(spill.read_all(str(home), limit=1)) == 1
+    assert len(spill.read(str(home), spill.waiting(str(home))[:1])) == 1
     assert spool.counts(str(home)) == (0, 2, 4)
     spill.remove([path for path, _ in found])
     spill.remove([path for path, _ in found])
@@ -179,7 +179,7 @@ def test_unfinished_file_of_a_killed_hook_goes_after_an_hour(home: Path) -> None
     stale = home / "spill" / "x.tmp"
     stale.write_bytes(b"half")
     os.utime(stale, (1, 1))
-    assert spill.read_all(str(home), limit=5) == []
+    assert spill.read(str(home), spill.waiting(str(home))) == []
     assert not stale.exists()
 
 

@@ -56,7 +56,12 @@ def _usage(argv: list[str], message: str) -> str:
     names = [" ".join(argv[:count]) for count in (2, 1)]
     known = [one for one in names if one in spec.BY_NAME or one in spec.GROUPS]
     name = f"{NAME} {known[0]}" if known else NAME
-    return f"{text[:1].lower()}{text[1:]}; see `{name} --help`"
+    command = spec.BY_NAME.get(known[0]) if known else None
+    option = text.partition("'")[2].partition("'")[0] if "requires an argument" in text else ""
+    fitting = [one for one in command.examples if option in one.split()] if command else []
+    example = f", for example `{fitting[0]}`" if fitting else ""
+    see = " See" if text.endswith("?") else "; see"
+    return f"{text[:1].lower()}{text[1:]}{example}{see} `{name} --help`"
 
 
 def build() -> typer.Typer:
@@ -82,6 +87,7 @@ def _typer(name: str, summary: str) -> typer.Typer:
     return typer.Typer(
         name=name,
         help=summary,
+        short_help=summary,
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

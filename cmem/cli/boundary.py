@@ -7,21 +7,21 @@ an issue, which names files, lines and the kind of error but no text of anybody'
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 import sys
 import time
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
-from cmem import __version__, paths, settings
+from cmem import paths, settings
 from cmem.context.health import DAMAGED
 from cmem.errors import BusyError, CmemError, ConfigError
+from cmem.privacy import environment
 from cmem.privacy.sanitise import clean
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
+    from typing import Any
 
     from cmem.cli.spec import Command
 
@@ -33,6 +33,7 @@ UNUSABLE = ("CantOpenError", "FullError", "IOError", "PermissionsError", "ReadOn
 
 def guard(command: Command, values: Mapping[str, Any]) -> int:
     """Run the command and return its exit code, whatever happens in it."""
+    environment.use(settings.environment())
     try:
         code = _function(command.target)(values)
         sys.stdout.flush()
@@ -57,9 +58,14 @@ def complain(text: str) -> None:
         let_go_of(2)
 
 
+def _module(name: str) -> object:
+    __import__(name)
+    return sys.modules[name]
+
+
 def _function(target: str) -> Callable[[Mapping[str, Any]], int]:
     module, _, name = target.partition(":")
-    found: Callable[[Mapping[str, Any]], int] = getattr(import_module(module), name)
+    found: Callable[[Mapping[str, Any]], int] = getattr(_module(module), name)
     return found
 
 
@@ -129,7 +135,9 @@ def _unfit_home(error: Exception) -> str:
     if found.st_uid != os.geteuid():
         return f"the data home {home} belongs to somebody else; {elsewhere}"
     if found.st_mode & 0o022:
-        return f"others can write to the data home; run `chmod 700 {shlex.quote(home)}`"
+        from shlex import quote
+
+        return f"others can write to the data home; run `chmod 700 {quote(home)}`"
     return ""
 
 
@@ -169,6 +177,8 @@ def _report(name: str, error: Exception) -> str:
 
 
 def _report_lines(name: str, error: Exception) -> list[str]:
+    from cmem import __version__
+
     version = ".".join(str(part) for part in sys.version_info[:3])
     lines = [f"cmem {__version__}, Python {version}, {sys.platform}", f"command: {name}"]
     cause: BaseException | None = error

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cmem import budget, estimate, settings
+from cmem import budget, configured, estimate, runlog, settings
 from cmem import compress as core
 from cmem.cli import boundary, output, place
 from cmem.errors import CmemError, UsageError
@@ -25,8 +25,9 @@ def run(values: Mapping[str, Any]) -> int:
     if settings.inside_observer(env):
         raise CmemError("this runs inside cmem's own observer (CMEM_OBSERVER): nothing was done")
     flags = {name: values[name] for name in ("provider", "model") if values[name] is not None}
-    chosen = settings.load(home, env=env, flags=flags, trusted_env=settings.trusts_environment(env))
-    options = _options(values)
+    trusted = settings.trusts_environment(env)
+    chosen, faults = configured.load(home, env=env, flags=flags, trusted_env=trusted)
+    options = _options(values)._replace(faults=faults)
     if values["dry_run"]:
         limits = options.limits
         if limits is None:
@@ -42,6 +43,7 @@ def run(values: Mapping[str, Any]) -> int:
         return 0
     with _progress(quiet=bool(values["json"])) as progress:
         report = core.compress(home, chosen, options, progress=progress)
+    runlog.did(home, core.line(report), batch=options.batch, always=options.batch)
     for warning in report.warnings:
         boundary.complain(warning)
     if values["json"]:
@@ -119,6 +121,8 @@ def _told(report: core.Report) -> Iterator[str]:
             f"{_n(report.calls, 'call')}: {report.input_tokens:,} tokens in, "
             f"{report.output_tokens:,} out, {_price(report)}."
         )
+    if report.mended:
+        yield f"In the replies: {', '.join(report.mended)}."
     if report.reason:
         yield f"Stopped: {report.reason}"
     if report.pending or report.parked:
@@ -158,7 +162,7 @@ def _expected(found: estimate.Estimate) -> Iterator[str]:
             f"{found.reason}."
         )
     if found.spool:
-        yield "What is not taken in yet is not in that estimate."
+        yield ("What is not taken in yet is in it by its size; turns that have not ended are not.")
 
 
 def _weight(part: estimate.Estimate | estimate.Share) -> str:

@@ -30,8 +30,9 @@ def run(values: Mapping[str, Any]) -> int:
         from cmem.cli import agents_file  # what few calls need
 
         return agents_file.remove(values["remove"], dry_run=values["dry_run"])
-    budget = _budget(values)
-    name, text, tokens, chosen, omitted = _build(values, budget)
+    loaded = _settings(values)
+    budget = loaded.context_budget
+    name, text, tokens, chosen, omitted = _build(values, loaded)
     # What is asked for by its name is not what a session in this folder would be given.
     why = "" if values["project"] else off.why()
     silent = source in SILENT and not (source == "resume" and values["session"])
@@ -79,16 +80,15 @@ def _nothing(name: str, budget: int, *, omitted: int) -> str:
     return f"a budget of {budget} tokens has room for none of the {omitted} memories of {name}"
 
 
-def _budget(values: Mapping[str, Any]) -> int:
+def _settings(values: Mapping[str, Any]) -> settings.Settings:
     env = settings.environment()
     flags = {"context_budget": values["budget"]}
-    loaded = settings.load(
+    return settings.load(
         place.home(), env=env, flags=flags, trusted_env=settings.trusts_environment(env)
     )
-    return loaded.context_budget
 
 
-def _build(values: Mapping[str, Any], budget: int) -> "block.Block":
+def _build(values: Mapping[str, Any], loaded: settings.Settings) -> "block.Block":
     cwd = place.directory()
     found = repo.read_repo(cwd)
     identity = here.parts_at(cwd, found, settings.environment())
@@ -107,12 +107,15 @@ def _build(values: Mapping[str, Any], budget: int) -> "block.Block":
                 session=_host_session(conn, values["session"]),
                 source=values["source"],
                 parts=bool(values["explain"]),
+                activation=loaded.activation,
             )
         else:
             scope = place.scope(conn, values)
             project = (scope.projects or (0,))[0]
-            read = gather.for_project(conn, project, parts=bool(values["explain"]))
-        return block.of_rows(conn, read, budget=budget)
+            read = gather.for_project(
+                conn, project, parts=bool(values["explain"]), activation=loaded.activation
+            )
+        return block.of_rows(conn, read, budget=loaded.context_budget)
     finally:
         conn.close()
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cmem import budget, settings
 from cmem import cost as core
-from cmem.cli import output, place
+from cmem.cli import boundary, output, place
+from cmem.errors import ConfigError
 from cmem.observer import prices
 from cmem.privacy.sanitise import clean
 from cmem.search import when
@@ -47,7 +48,7 @@ def run(values: Mapping[str, Any]) -> int:
     chosen = settings.load(home, env=env, flags={}, trusted_env=settings.trusts_environment(env))
     given = values["since"]
     since, until = when.parse_range(None if given == "all" else given, values["until"], now)
-    known = prices.load_for(home)
+    known = _prices(home)
     calls, today = _read(since, until, now)
     found = Found(
         since=since,
@@ -65,6 +66,15 @@ def run(values: Mapping[str, Any]) -> int:
     else:
         output.write_lines([*_table(found, by=values["by"]), *_notes(found, home)])
     return 0
+
+
+def _prices(home: str) -> prices.PriceList:
+    """The price list; the packaged one alone, said so, where the user's own cannot be read."""
+    try:
+        return prices.load_for(home)
+    except ConfigError as error:
+        boundary.complain(f"{error}; the prices that come with cmem are used")
+        return prices.load()
 
 
 def _read(since: int | None, until: int | None, now: int) -> tuple[list[Call], Spent]:

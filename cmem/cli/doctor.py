@@ -11,6 +11,9 @@ from cmem.cli import output, place
 from cmem.cli.writing import locked
 from cmem.doctor import finding
 from cmem.doctor.examine import examine
+from cmem.errors import BusyError, CmemError
+from cmem.privacy.sanitise import clean
+from cmem.store.connection import ENVIRONMENT_ERRORS
 
 if TYPE_CHECKING:
     from cmem.cli.output import Line
@@ -22,7 +25,7 @@ STYLES = {finding.OK: "green", finding.WARN: "yellow", finding.ERROR: "bold red"
 
 def run(values: Mapping[str, Any]) -> int:
     """Print what every check says; 1 when a link is broken. ``--repair`` comes first."""
-    repaired = _repair() if values["repair"] else None
+    repaired, unrepaired = _repaired(values) if values["repair"] else (None, [])
     env = settings.environment()
     found = examine(
         os.path.abspath(place.home()),
@@ -31,6 +34,7 @@ def run(values: Mapping[str, Any]) -> int:
         cwd=place.directory(),
         now=place.now_ms(),
     )
+    found += unrepaired
     ok = finding.healthy(found)
     if values["json"]:
         document: dict[str, Any] = {"ok": ok, "findings": [one._asdict() for one in found]}
@@ -47,6 +51,17 @@ def _lines(one: Finding) -> Iterator[Line]:
     yield [level, (f"{one.name}: ", "bold"), *output.plain(one.detail)]
     if one.fix:
         yield [("       fix: ", "dim"), *output.plain(one.fix)]
+
+
+def _repaired(values: Mapping[str, Any]) -> tuple[Repaired | None, list[Finding]]:
+    """What was repaired, or, in a document that has the findings anyway, why nothing could be."""
+    try:
+        return _repair(), []
+    except (*ENVIRONMENT_ERRORS, CmemError) as error:
+        if isinstance(error, BusyError) or not values["json"]:
+            raise
+        detail = f"could not be done: {error or type(error).__name__}"
+        return None, [finding.Finding(finding.ERROR, "repair", clean(detail, one_line=True))]
 
 
 def _repair() -> Repaired:

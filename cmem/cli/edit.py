@@ -8,17 +8,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from cmem import forget as everywhere
 from cmem import settings
 from cmem.cli import observations, output, place
 from cmem.cli.writing import beside, writer
 from cmem.errors import CmemError, UsageError
-from cmem.store import copies, edits, erase
+from cmem.store import copies, edits, erase, forget, released
 from cmem.store.rows import rows, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import apsw
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 ONE = {"title": "title", "subtitle": "subtitle", "type": "type", "text": "narrative"}
 MANY = {"fact": "facts", "concept": "concepts", "file": "files"}
 EDITORS = ("sensible-editor", "nano", "vi")
+# Fields that say what is remembered; the others sort it.
+TELLING = ("title", "subtitle", "narrative", "facts")
 HEAD = ("title", "subtitle", "type", "concept", "file", "fact")
 
 
@@ -36,7 +40,14 @@ def run(values: Mapping[str, Any]) -> int:
         ref = observations.one(conn, values["id"])
         old = edits.words(conn, ref)
     assert old is not None
-    new = edits.cleaned(_given(old, values) if _any(values) else _edited(old))
+    if _any(values):
+        return _change(ref, values, old=old, new=edits.cleaned(_given(old, values)))
+    with _editing(old) as edited:
+        return _change(ref, values, old=old, new=edits.cleaned(edited))
+
+
+def _change(ref: int, values: Mapping[str, Any], *, old: Words, new: Words) -> int:
+    edits.check_length(old, new)
     if values["dry_run"] or new == old:
         return _print(ref, values, old=old, new=new)
     with writer(take_in=False) as conn:
@@ -44,8 +55,18 @@ def run(values: Mapping[str, Any]) -> int:
         # The copies first: whoever is interrupted then finds the old words and edits again.
         _edit_copies(conn, ref, new)
         edits.edit(conn, ref, old=old, new=new, now=place.now_ms())
+        if any(getattr(old, name) != getattr(new, name) for name in TELLING):
+            _remove_repeated(conn, ref)
         erase.finish(conn)
     return _print(ref, values, old=old, new=new)
+
+
+def _remove_repeated(conn: apsw.Connection, ref: int) -> None:
+    """Rows that were joined with this one as duplicates say what it said before."""
+    found = released.repeated(conn, ref)
+    if found:
+        plan = forget.Plan(observations=tuple(sorted(found)))
+        everywhere.purge(place.home(), conn, plan, now=place.now_ms())
 
 
 def _any(values: Mapping[str, Any]) -> bool:
@@ -85,23 +106,38 @@ def _edit_copies(conn: apsw.Connection, ref: int, new: Words) -> None:
 # --- the editor ----------------------------------------------------------------------------
 
 
-def _edited(old: Words) -> Words:
+@contextmanager
+def _editing(old: Words) -> Iterator[Words]:
     """What a person makes of the words in an editor. The file lies in the data home, where
-    nobody else can read it, and is gone with its folder afterwards."""
+    nobody else can read it, and is gone with its folder once the words are stored; when they
+    cannot be, it stays, so that nothing that was written is lost."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError("say what to change, for example --title TEXT; see `cmem edit --help`")
-    folder = tempfile.mkdtemp(prefix="edit-", dir=place.home())
+    folder = tempfile.mkdtemp(prefix=f"edit-{os.getpid()}-", dir=place.home())
+    path = os.path.join(folder, "memory.txt")
+    written = False
     try:
-        path = os.path.join(folder, "memory.txt")
         with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
             file.write(render(old))
-        done = subprocess.run([*_editor(), path], check=False)
-        if done.returncode:
-            raise CmemError("the editor ended with an error; nothing was changed")
+        _edit_file(path)
         with open(path, encoding="utf-8", errors="replace") as file:
-            return parse(file.read(), old)
+            words = parse(file.read(), old)
+        written = words != old
+        yield words
+    except CmemError as error:
+        if not written:
+            raise
+        raise type(error)(f"{error}; what you wrote is kept in {path}") from error
+    else:
+        written = False
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if not written:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _edit_file(path: str) -> None:
+    if subprocess.run([*_editor(), path], check=False).returncode:
+        raise CmemError("the editor ended with an error; nothing was changed")
 
 
 def _editor() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ def run(values: Mapping[str, Any]) -> int:
     """Export to a file, to standard output, or (``--md``) to a folder."""
     if bool(values["file"]) == bool(values["md"]):
         raise UsageError("say where to: a file, - for standard output, or --md DIR")
+    _refuse(str(values["md"] or values["file"]), folder=bool(values["md"]))
     since = when.parse_since(values["since"], place.now_ms()) if values["since"] else 0
     with _store() as conn:
         chosen = dump.Chosen(_projects(conn, values), since)
@@ -62,6 +64,22 @@ def _markdown(conn: apsw.Connection, chosen: Chosen, values: Mapping[str, Any]) 
         text += f"{written.files - written.changed} unchanged, {written.removed} removed."
         output.write_lines([output.plain(text)])
     return 0
+
+
+def _refuse(path: str, *, folder: bool) -> None:
+    """CmemError for a place that an export would spoil: the memory itself, a device, a folder in
+    the place of a file."""
+    if path == "-" and not folder:
+        return
+    real, home = os.path.realpath(path), os.path.realpath(place.home())
+    if os.path.commonpath((real, home)) == home:
+        raise CmemError(f"{path} lies in the data home {place.home()}; name a place outside it")
+    if os.path.isdir(real):
+        if not folder:
+            raise CmemError(f"{path} is a folder; name a file in it, or use --md {path}")
+    elif os.path.lexists(real) and (folder or not os.path.isfile(real)):
+        what = "is no folder" if folder else "is no file; `cmem export -` writes to a pipe"
+        raise CmemError(f"{path} {what}")
 
 
 def _saved(path: str, work: Callable[[], T]) -> T:

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cmem import forget as everywhere
+from cmem import residue
 from cmem.cli import boundary, forget_rows, output, place
 from cmem.cli.writing import writer
 from cmem.errors import CmemError, UsageError
 from cmem.store import forget as core
-from cmem.store import stored_text
+from cmem.store import selecting, stored_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,11 +45,14 @@ def run(values: Mapping[str, Any]) -> int:
         with _reading(conn, values) as progress:
             asked = forget_rows.resolve(conn, values, progress)
         plan = forget_rows.plan(conn, asked)
+        doomed = _doomed(conn, plan, values)
     finally:
         conn.close()
-    if not asked.refs and not asked.titles:
+    if not (asked.refs or asked.titles or doomed):
         raise CmemError(asked.nothing)
-    document = _undo(asked, values) if values["undo"] else _forget(asked, plan, values)
+    document = (
+        _undo(asked, values) if values["undo"] else _forget(asked, plan, values, doomed=doomed)
+    )
     _print(document, values)
     if asked.unknown:
         boundary.complain(f"no such memory: {', '.join(asked.unknown)}")
@@ -56,13 +60,23 @@ def run(values: Mapping[str, Any]) -> int:
     return 0
 
 
-def _forget(asked: Asked, plan: Plan, values: Mapping[str, Any]) -> dict[str, Any]:
+def _doomed(conn: apsw.Connection, plan: Plan, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files that go along as a whole."""
+    if not values["hard"]:
+        return ()
+    return residue.find(place.home(), conn, plan, word=values["match"] or "").told
+
+
+def _forget(
+    asked: Asked, plan: Plan, values: Mapping[str, Any], *, doomed: tuple[str, ...]
+) -> dict[str, Any]:
     hard = bool(values["hard"])
     document = _document(asked, plan, hard=hard)
     if values["dry_run"]:
-        return document | {"dry_run": True}
+        return document | {"dry_run": True, "removed_files": list(doomed)}
     if not values["yes"]:
-        _ask(plan, named=asked.one_by_one, hard=hard)
+        _ask(plan, named=asked.one_by_one, hard=hard, files=len(doomed))
+    removed: tuple[str, ...] = ()
     with writer(take_in=True) as conn:
         # What came in meanwhile, and what still lay in the mailbox, goes along.
         if not asked.one_by_one:
@@ -70,12 +84,23 @@ def _forget(asked: Asked, plan: Plan, values: Mapping[str, Any]) -> dict[str, An
         plan = forget_rows.plan(conn, asked)
         if hard:
             with _progress(plan.total) as progress:
-                everywhere.purge(place.home(), conn, plan, now=place.now_ms(), progress=progress)
+                removed = everywhere.purge(
+                    place.home(),
+                    conn,
+                    plan,
+                    now=place.now_ms(),
+                    progress=progress,
+                    word=values["match"] or "",
+                )
         else:
             core.hide(conn, plan, now=place.now_ms())
-    if hard:
-        _warn_of_what_is_aside()
-    return _document(asked, plan, hard=hard) | {"done": True}
+        named = selecting.projects_with(conn, values["match"]) if values["match"] else []
+    if named:
+        boundary.complain(
+            f"the name, folder or alias of a project holds it still: {', '.join(named)}"
+        )
+    _tell_removed(removed)
+    return _document(asked, plan, hard=hard) | {"done": True, "removed_files": list(removed)}
 
 
 def _undo(asked: Asked, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,10 +177,12 @@ def _person() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _ask(plan: Plan, *, named: bool, hard: bool) -> None:
+def _ask(plan: Plan, *, named: bool, hard: bool, files: int) -> None:
     """Show the counts and let a person decide; CmemError for a no. Where nobody can be asked,
     rows named by id go as the caller said, and anything wider needs ``--yes``."""
     told = _told(_counts(plan))
+    if files:
+        told += f" and {files} {'file' if files == 1 else 'files'} put aside unread"
     if not _person():
         if named:
             return
@@ -167,13 +194,12 @@ def _ask(plan: Plan, *, named: bool, hard: bool) -> None:
         raise CmemError("nothing was forgotten")
 
 
-def _warn_of_what_is_aside() -> None:
-    found = everywhere.aside(place.home())
-    if found:
-        count = "1 file was" if len(found) == 1 else f"{len(found)} files were"
+def _tell_removed(files: Sequence[str]) -> None:
+    if files:
+        count = "1 file that was" if len(files) == 1 else f"{len(files)} files that were"
         boundary.complain(
-            f"{count} put aside unread and may still hold it; look at {found[0]} and delete what "
-            "you do not need"
+            f"{count} put aside unread went along, for nobody can take a row out of them: "
+            f"{', '.join(files)}"
         )
 
 
@@ -185,6 +211,7 @@ def _document(asked: Asked, plan: Plan, *, hard: bool) -> dict[str, Any]:
         "hard": hard,
         "dry_run": False,
         "done": False,
+        "removed_files": [],
     }
 
 
@@ -207,7 +234,8 @@ def _print(document: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         return
     ids = document["ids"]
     if "undone" in document:
-        text = f"Shown again: {document['undone']} rows."
+        rows = document["undone"]
+        text = f"Shown again: {rows} {'row' if rows == 1 else 'rows'}."
     elif document["dry_run"]:
         text = f"Would {'remove' if document['hard'] else 'hide'}: {_told(document['counts'])}."
     elif document["hard"]:

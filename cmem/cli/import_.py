@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cmem import compress, settings
+from cmem import compress, configured, settings
 from cmem.cli import boundary, output, place
 from cmem.errors import CmemError
 from cmem.importers import run as core
@@ -55,9 +55,10 @@ def run(host: str, values: Mapping[str, Any]) -> int:
     if values["dry_run"]:
         report = core.look(importer, found, limits=limits, now=place.now_ms())
     else:
-        chosen = settings.load(
-            home, env=env, flags={}, trusted_env=settings.trusts_environment(env)
-        )
+        # Nobody is asked about the past, whoever is chosen.
+        flags = {"provider": configured.FREE}
+        trusted = settings.trusts_environment(env)
+        chosen, _faults = configured.load(home, env=env, flags=flags, trusted_env=trusted)
         with _progress(quiet=bool(values["json"])) as progress:
             report = core.run(
                 home,

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import launcher, paths, settings, spool
+from cmem import config, launcher, paths, settings, spool
 from cmem.cli.place import directory
 from cmem.errors import CmemError, ConfigError, UsageError
 from cmem.install import (
@@ -54,6 +54,9 @@ def run_install(options: Mapping[str, object]) -> int:
     The launcher is there in both cases, so that the snippet works once it is pasted."""
     place = _place(options)
     wanted = place.host.hooks(lambda event: _command(place, event))
+    if place.host is claude_code:
+        on = [name for name, value in config.read(place.home).items() if value is True]
+        wanted |= claude_code.optional(lambda event: _command(place, event), on)
     if options.get("print"):
         _prepare(place.home)
         print(place.host.snippet(wanted))
@@ -105,11 +108,15 @@ def _install(
             chosen = provider.resolve(place.home, name)
     script = _prepare(place.home)
     with register.locked(place.home):
+        foreign = ""
         if isinstance(name, str):
+            foreign = provider.foreign_model(place.home, name)
             provider.choose(place.home, name)
+            chosen = provider.resolve(place.home, name)
         done = register.install(place.home, place.path, wanted, now=_now(), host=place.host)
     notice = [place.host.NOTICE] if place.host.NOTICE and done.plan.changes else []
     warnings = [*done.plan.warnings, *_scope_warnings(place), *notice]
+    warnings += [provider.taken_out(foreign, chosen.provider)] if foreign else []
     report = {
         "host": place.host.HOST,
         "scope": place.scope,
@@ -127,7 +134,7 @@ def _install(
         return 0
     for line in warnings:
         sys.stderr.write(f"cmem: warning: {line}\n")
-    print("\n".join(_installed(place, done, chosen)))
+    print("\n".join(_installed(place, done, chosen, count=len(wanted))))
     _offer_past(place, ask=not options.get("yes"))
     return 0
 
@@ -150,8 +157,10 @@ def _offer_past(place: Place, *, ask: bool) -> None:
         sys.stderr.write(f"cmem: warning: {error}; `cmem import {host}` tries again\n")
 
 
-def _installed(place: Place, done: register.Done, chosen: settings.Settings) -> list[str]:
-    title, count = place.host.TITLE, len(place.host.EVENTS)
+def _installed(
+    place: Place, done: register.Done, chosen: settings.Settings, *, count: int
+) -> list[str]:
+    title = place.host.TITLE
     if done.plan.changes:
         backup = f" The file as it was: {done.backup}" if done.backup else ""
         first = f"Registered {count} hooks for {title} in {place.path}.{backup}"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from cmem.cli import marks, output
 from cmem.privacy.sanitise import clean
@@ -14,7 +12,11 @@ from cmem.store import records
 from cmem.store.find import Candidate
 from cmem.store.read import KIND_WORDS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     import apsw
 
     from cmem.cli.output import Line
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 def load(conn: apsw.Connection, refs: Sequence[Ref]) -> list[Hit]:
     """The rows as items, in the order of ``refs``; what is not to be seen is left out."""
-    wanted = [Candidate(0, kind, number, 0, 0.0) for kind, number in refs if kind != "N"]
+    wanted = [Candidate(0, kind, number, 0) for kind, number in refs if kind != "N"]
     found = records.load(conn, wanted)
     return [_item(found[ref]) for ref in refs if ref in found]
 

@@ -7,18 +7,23 @@ read: what is stored never depends on a mode that may be gone.
 from __future__ import annotations
 
 import sys
-from functools import cache
 
 from cmem.errors import ConfigError
+
+# Read once, when they are first shown.
+_KNOWN: list[dict[str, str]] = []
 
 
 def shown(kind: str) -> str:
     """The type, marked where that can be done."""
-    mark = _marks().get(kind, "") if sys.stdout.isatty() else ""
+    if not sys.stdout.isatty():
+        return kind
+    if not _KNOWN:
+        _KNOWN.append(_marks())
+    mark = _KNOWN[0].get(kind, "")
     return f"{mark} {kind}" if mark else kind
 
 
-@cache
 def _marks() -> dict[str, str]:
     from cmem import settings  # here, because only a terminal needs them
     from cmem.cli import place

@@ -38,7 +38,8 @@ def why(session: str = "") -> str:
 
 
 def _run(values: Mapping[str, Any], *, on: bool) -> int:
-    chosen = [name for name in ("everywhere", "session", "here") if values[name]] or ["here"]
+    scopes = ("everywhere", "session", "here")
+    chosen = [name for name in scopes if values[name] not in (None, False)] or ["here"]
     if len(chosen) > 1:
         raise UsageError("choose one of --here, --session and --global")
     session = ""
@@ -49,8 +50,8 @@ def _run(values: Mapping[str, Any], *, on: bool) -> int:
         what = f"for session {session}"
         changed = switch.for_session(place.home(), session, on=on)
     else:
-        folder = switch.project_folder(place.directory(), settings.environment())
-        what, changed = f"in {folder} and below", switch.in_folder(folder, on=on)
+        folder = switch.project_folder(place.own_directory(), settings.environment())
+        what, changed = f"in {off.shown(folder)} and below", switch.in_folder(folder, on=on)
     reason = why(session)
     if values["json"]:
         output.write_json(
@@ -72,6 +73,10 @@ def _host_session(text: str) -> str:
     """The host's id of a session: a running one may not be known yet, so any text will do
     unless it has the form of our own numbers."""
     word = text.strip()
+    if not word or word.startswith("-"):
+        raise UsageError(
+            "say which session: `cmem session list` shows them, `--session N4` takes one of them"
+        )
     ref = place.parse_id(word)
     if ref is None or ref[0] != "N":
         return word

@@ -6,17 +6,24 @@ terminal is escaped instead, so that a script reads the stored text and a ``cat`
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 import time
-from collections.abc import Iterable, Sequence
 
-from cmem.privacy.sanitise import clean
+from cmem import plain_json
+from cmem.lazy import pattern
+from cmem.privacy.sanitise import clean, is_plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Sequence
+
+    # Pieces of text with a style each; "" is plain.
+    Line = Sequence[tuple[str, str]]
 
 # Of what JSON lets stand in a string: characters that steer, hide or reorder, and halves of a
 # surrogate pair, which are no UTF-8.
-_ACTIVE = re.compile(
+_ACTIVE = pattern(
     "[\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
     "\uffa0\ufff9-\uffff"
     "\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -25,14 +32,13 @@ _ACTIVE = re.compile(
 # How ids show on a terminal, by kind.
 STYLES = {"O": "green", "S": "magenta", "P": "cyan", "T": "blue", "N": "yellow"}
 
-# Pieces of text with a style each; "" is plain.
-Line = Sequence[tuple[str, str]]
-
 
 def write_json(document: object) -> None:
     """One document and a newline, in UTF-8 whatever the locale is."""
-    text = json.dumps(document, ensure_ascii=False, separators=(", ", ": "))
-    _write(_ACTIVE.sub(_escape, text) + "\n")
+    text = plain_json.dumps(document)
+    if not is_plain(text):
+        text = _ACTIVE.sub(_escape, text)
+    _write(text + "\n")
 
 
 def write_lines(lines: Iterable[Line]) -> None:

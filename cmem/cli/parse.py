@@ -7,11 +7,13 @@ its own: a line it cannot read goes to typer, which has.
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-from cmem.cli.spec import Command, Option
+    from cmem.cli.spec import Command, Option
 
-Values = dict[str, Any]
+    Values = dict[str, Any]
 
 
 class ParseError(ValueError):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cmem import here, paths, settings
 from cmem.errors import CmemError, UsageError
+from cmem.named import NamedTuple
 from cmem.store import connection, projects, read
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
     import apsw
 
     from cmem.store.read import Ref
@@ -57,6 +60,14 @@ def directory() -> str:
         return "/"
 
 
+def own_directory() -> str:
+    """The working directory in the system's own spelling, which may be no UTF-8."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
+
+
 def store() -> apsw.Connection | None:
     """The store, read-only; None while there is none. A file in the place of the data home is
     NotADirectoryError, which the boundary puts into words."""
@@ -81,13 +92,12 @@ def scope(conn: apsw.Connection, values: Mapping[str, Any]) -> Scope:
             raise CmemError(unknown(conn, str(named)))
         members = [one for ref, _ in found for one in projects.family(conn, ref)]
         return Scope(tuple(dict.fromkeys(members)), found[0][1])
-    identity = here.identity_of(directory(), settings.environment())
-    current = projects.find_by_identity(conn, identity)
-    if current is None:
-        return Scope((), identity.name)
-    # What was noted for every project is at home here too.
-    members = [*projects.family(conn, current), *projects.everywhere(conn)]
-    return Scope(tuple(dict.fromkeys(members)), identity.name)
+    identity = here.parts_of(directory(), settings.environment())
+    current = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
+    # What was noted for every project is at home here too, also before the project has a row.
+    own = [] if current is None else projects.family(conn, current)
+    members = [*own, *projects.everywhere(conn)]
+    return Scope(tuple(dict.fromkeys(members)), identity[2])
 
 
 def every_project(conn: apsw.Connection) -> tuple[int, ...]:

@@ -122,7 +122,9 @@ def run_rename(values: Mapping[str, Any]) -> int:
 def _reader() -> Iterator[apsw.Connection]:
     conn = place.store()
     if conn is None:
-        raise CmemError("no memories yet, so there are no projects; run `cmem install` first")
+        raise CmemError(
+            "no memories yet, so there are no projects; they come with the first session"
+        )
     try:
         yield conn
     finally:

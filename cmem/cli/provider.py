@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem import compress, paths, settings
+from cmem import booking, compress, paths, settings
 from cmem.cli import output, place
 from cmem.errors import CmemError, UsageError
 from cmem.install import provider as core
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FIELDS = ("model", "base_url", "command")
 WIDTH = 12
+MOST_AFTER_KEY = 4_096
 
 
 class Now(NamedTuple):
@@ -82,7 +83,9 @@ def run_test(values: Mapping[str, Any]) -> int:
     if told.paid:
         sys.stderr.write(f"cmem: asking {name} once, a small question; price: {told.price}\n")
         sys.stderr.flush()
-    found = trial.ask(chosen, clock=time.monotonic)
+    with booking.booked(now.home, chosen, env=env, now=place.now_ms()) as book:
+        found = trial.ask(chosen, clock=time.monotonic)
+        book(found)
     if found.ok:
         _lift(now.home, chosen)
     if values["json"]:
@@ -97,9 +100,14 @@ def run_use(values: Mapping[str, Any]) -> int:
     home = place.home()
     name = _known(values["name"])
     before = core.resolve(home, None)
-    changes = core.with_place(name, settings.environment(), home)
-    changes += [(key, values[key]) for key in FIELDS if values[key] is not None]
-    chosen = settings.load(home, env={}, flags=dict(changes), trusted_env=False)
+    given = {key: values[key] for key in FIELDS if values[key] is not None}
+    changes = [
+        one for one in core.with_place(name, settings.environment(), home) if one[0] not in given
+    ]
+    changes += list(given.items())
+    taken_out = [key for key, value in changes if value is None]
+    flags = {key: value or "" for key, value in changes}
+    chosen = settings.load(home, env={}, flags=flags, trusted_env=False)
     key = _key_from_stdin() if values["key_from_stdin"] else ""
     plan = core.plan(home, [*changes, *([("api_key", key)] if key else [])])
     chosen = chosen._replace(api_key=key or chosen.api_key)
@@ -114,6 +122,7 @@ def run_use(values: Mapping[str, Any]) -> int:
         "config": plan.path,
         "dry_run": bool(values["dry_run"]),
         "lacks": about.lacks(chosen, settings.environment()) or None,
+        "taken_out": {key: getattr(before, key) for key in taken_out},
     }
     if values["json"]:
         output.write_json(document)
@@ -125,6 +134,8 @@ def run_use(values: Mapping[str, Any]) -> int:
     lines = [first, *core.explain(home, chosen)]
     if before.provider not in ("extract", name):
         lines.insert(1, f"It was {before.provider} before.")
+    if taken_out:
+        lines.insert(1, core.taken_out(before.model, name))
     if about.about(name, chosen).paid:
         lines.append("`cmem provider test` asks it once, to see that it answers.")
     output.write_lines(output.plain(line) for line in lines)
@@ -167,7 +178,8 @@ def _key_from_stdin() -> str:
         sys.stderr.write("Paste the key, then Enter: ")
         sys.stderr.flush()
     key = sys.stdin.readline().strip()
-    if not key or not key.isprintable() or len(key.split()) != 1:
+    more = "" if sys.stdin.isatty() else sys.stdin.read(MOST_AFTER_KEY).strip()
+    if more or not key or not key.isprintable() or len(key.split()) != 1:
         raise UsageError("--key-from-stdin wants one line with the key on standard input")
     return key
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from cmem.store.queue import Unit
 
 TITLE_MAX = 80
-STATES = (core.PENDING, core.PARKED, core.DROPPED)
-STYLES = {core.PENDING: "green", core.PARKED: "red", core.DROPPED: "dim"}
+STATES = (core.PENDING, core.PARKED, core.DROPPED, core.BATCHED)
+STYLES = {core.PENDING: "green", core.PARKED: "red", core.DROPPED: "dim", core.BATCHED: "yellow"}
 
 
 class Choice(NamedTuple):
@@ -56,11 +56,11 @@ def run_list(values: Mapping[str, Any]) -> int:
 
 
 def run_retry(values: Mapping[str, Any]) -> int:
-    """Let parked units wait again, and dropped ones that are named."""
+    """Let parked units wait again, and dropped ones or ones in a batch that are named."""
     _check(values)
     with _writer() as conn:
-        choice = _choose(conn, values, (core.PARKED, core.DROPPED), done=core.PENDING)
-        core.retry(conn, choice.ids)
+        choice = _choose(conn, values, (core.PARKED, core.DROPPED, core.BATCHED), done=core.PENDING)
+        core.retry(conn, choice.ids, now=place.now_ms())
     if values["json"]:
         output.write_json({"retried": list(choice.ids)})
     else:
@@ -72,7 +72,7 @@ def run_retry(values: Mapping[str, Any]) -> int:
 def run_drop(values: Mapping[str, Any]) -> int:
     """Give up parked units, and pending ones that are named."""
     _check(values)
-    takes = (core.PARKED, core.PENDING)
+    takes = (core.PARKED, core.PENDING, core.BATCHED)
     dry_run = bool(values["dry_run"])
     with _reader() as conn:
         choice = _choose(conn, values, takes, done=core.DROPPED)
@@ -98,7 +98,7 @@ def run_drop(values: Mapping[str, Any]) -> int:
 
 def _states(named: str | None) -> tuple[str, ...]:
     if named is None:
-        return core.PENDING, core.PARKED
+        return core.PENDING, core.PARKED, core.BATCHED
     if named not in STATES:
         raise UsageError(f"no such state: {named}; known: {', '.join(STATES)}")
     return (named,)
@@ -170,7 +170,7 @@ def _person() -> bool:
 def _reader() -> Iterator[apsw.Connection]:
     conn = place.store()
     if conn is None:
-        raise CmemError("no memories yet, so nothing waits; run `cmem install` first")
+        raise CmemError("no memories yet, so nothing waits")
     try:
         yield conn
     finally:

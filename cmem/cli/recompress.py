@@ -61,7 +61,7 @@ def _undo(session_id: int, values: Mapping[str, Any]) -> int:
 def _session(text: str) -> int:
     conn = place.store()
     if conn is None:
-        raise CmemError("no memories yet; run `cmem install` first")
+        raise CmemError("no memories yet, so there is no session to observe again")
     try:
         found = place.session(conn, text)
     finally:

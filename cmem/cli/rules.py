@@ -99,7 +99,7 @@ def run_list(values: Mapping[str, Any]) -> int:
         "unreadable": list(filters.load(off.config_text(home), env).unreadable),
         "exclude": _excluded(home, env),
         "off": switches.why() or None,
-        "off_sessions": off.sessions(home),
+        "off_sessions": [one for one in off.sessions(home) if one.isprintable()],
         "scrub": {"hook": report.hook_rules(), "ingest": report.ingest_rules()},
     }
     if values["json"]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cmem import launcher, paths, settings
+from cmem import launcher, paths, runlog, settings
 from cmem.cli import output
 from cmem.cli import place as where
 from cmem.errors import CmemError
@@ -75,14 +75,20 @@ def run_status(values: Mapping[str, Any]) -> int:
     """Print which schedules there are, and what background runs did last."""
     home = where.home()
     found = core.look(home, core.here(settings.environment()))
-    last = _last_run(home)
+    last, batched = _last_run(home), _last_run(home, runlog.BATCH)
     if values["json"]:
         schedules = [
             {**_document(one.kind, one.when), "where": one.where, "current": one.current}
             for one in found
         ]
-        document = None if last is None else {"at": last[0], "text": last[1]}
-        output.write_json({"home": home, "schedules": schedules, "last_run": document})
+        output.write_json(
+            {
+                "home": home,
+                "schedules": schedules,
+                "last_run": _told_of(last),
+                "last_batch": _told_of(batched),
+            }
+        )
         return 0
     lines = [_line(one) for one in found] or [
         "There is no schedule; hooks start compress by themselves. "
@@ -90,8 +96,14 @@ def run_status(values: Mapping[str, Any]) -> int:
     ]
     if last is not None:
         lines.append(f"Last background run: {output.when(last[0])}: {last[1]}")
+    if batched is not None and batched != last:
+        lines.append(f"Last batch: {output.when(batched[0])}: {batched[1]}")
     output.write_lines(output.plain(line) for line in lines)
     return 0
+
+
+def _told_of(found: tuple[int, str] | None) -> dict[str, Any] | None:
+    return None if found is None else {"at": found[0], "text": found[1]}
 
 
 def _printable(place: core.Place) -> str:
@@ -135,7 +147,7 @@ def _told(
         yield f"`cmem compress` runs {what.when.words} by {kind} already."
         return
     yield f"`cmem compress` runs {what.when.words} by {kind} from now on: {names}"
-    yield f"What it does is in {os.path.join(what.home, 'compress.log')}."
+    yield f"What it does is in {runlog.path(what.home)}."
     if kind == "systemd":
         yield LINGER
 
@@ -146,14 +158,8 @@ def _line(one: core.Found) -> str:
     return f"{one.kind}: {words} ({one.where}){stale}"
 
 
-def _last_run(home: str) -> tuple[int, str] | None:
-    """When a background run wrote its last line, and what."""
-    try:
-        with open(os.path.join(home, "compress.log"), encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return None
-    at, _, text = lines[-1].partition(" ") if lines else ("", "", "")
-    if not (at.isascii() and at.isdigit() and len(at) < 16):
-        return None
-    return int(at), text
+def _last_run(home: str, kind: str = "") -> tuple[int, str] | None:
+    """When a run wrote its last line, or its last one of a kind, and what."""
+    line = runlog.last_line(home, kind)
+    at, told, text = runlog.entry(line)
+    return (at, f"{told}: {text}") if told else None

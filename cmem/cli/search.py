@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
 
 from cmem.cli import items, output, place
 from cmem.errors import CmemError, UsageError
 from cmem.hosts import wire
 from cmem.privacy.sanitise import clean
-from cmem.search import fields, when
+from cmem.search import fields
 from cmem.search import run as core
 from cmem.store import projects
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
     import apsw
 
 FILTERS = (
@@ -41,14 +43,14 @@ def run(values: Mapping[str, Any]) -> int:
     if values["limit"] < 1:
         raise UsageError("--limit must be at least 1")
     now = place.now_ms()
-    when.parse_range(values["since"], values["until"], now)
+    _range(values, now)
     place.kinds(values["kind"])
     conn = place.store()
     if conn is None:
         return _print(values, core.SearchResult(typed, [], []), "no memories yet")
     try:
         text, values = _with_fields(conn, typed, values, now=now)
-        since, until = when.parse_range(values["since"], values["until"], now)
+        since, until = _range(values, now)
         kinds = tuple(place.kinds(values["kind"]))
         scope = place.scope(conn, values)
         filters = core.Filters(
@@ -69,11 +71,22 @@ def run(values: Mapping[str, Any]) -> int:
     return _print(values, result, f"nothing found in {scope.name}")
 
 
+def _range(values: Mapping[str, Any], now: int) -> tuple[int | None, int | None]:
+    if values["since"] is None and values["until"] is None:
+        return None, None
+    from cmem.search import when  # here, because most searches name no time
+
+    return when.parse_range(values["since"], values["until"], now)
+
+
 def _with_fields(
     conn: apsw.Connection, text: str, values: Mapping[str, Any], *, now: int
 ) -> tuple[str, Mapping[str, Any]]:
     """The words of the query, and the values with the filters that stood among them. An option
     counts more than the same filter among the words."""
+    if ":" not in text:
+        return text, values
+    from cmem.search import when
 
     def is_readable(parse: Callable[[str], object]) -> Callable[[str], bool]:
         def is_usable(value: str) -> bool:

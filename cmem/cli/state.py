@@ -30,20 +30,21 @@ def run_add(values: Mapping[str, Any]) -> int:
     now = place.now_ms()
     with beside() as conn, transaction(conn):
         project, source = _project(conn, values["project"], folder, now)
-        session = notes.session_of(conn, project, source=source, cwd=folder, now=now)
-        item = state.add(
-            conn,
-            text,
-            uid=os.urandom(32).hex(),
-            project=project,
-            session=session.id,
-            branch=branch,
-            now=now,
-        )
+        known = state.standing(conn, text, project=project)
+        if known is None:
+            session = notes.session_of(conn, project, source=source, cwd=folder, now=now)
+            uid = os.urandom(32).hex()
+            item = state.add(
+                conn, text, uid=uid, project=project, session=session.id, branch=branch, now=now
+            )
+        else:
+            item = known
     if values["json"]:
-        output.write_json({"id": f"W{item}", "state": state.OPEN, "text": text})
+        new = known is None
+        output.write_json({"id": f"W{item}", "state": state.OPEN, "text": text, "new": new})
     else:
-        output.write_lines([output.plain(f"W{item} is open: {text}")])
+        word = "open" if known is None else "open already"
+        output.write_lines([output.plain(f"W{item} is {word}: {text}")])
     return 0
 
 

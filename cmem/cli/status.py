@@ -10,7 +10,9 @@ from cmem import batch, breaker, budget, paths, settings, spool
 from cmem import off as switches
 from cmem.cli import filtering, off, output, place
 from cmem.context import health
+from cmem.errors import ConfigError
 from cmem.store import batches, counts, last_run, pause
+from cmem.sync import last as sharing
 
 if TYPE_CHECKING:
     import apsw
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from cmem.store.counts import StatusCounts
     from cmem.store.pause import Pause
 
+INSTALLED = "install.json"
+START = "start a session of your agent"
+MAX_RECORD = 16 * 1024 * 1024
 EMPTY = counts.StatusCounts(0, 0, 0, 0, 0, counts.Work(0, 0, None), None, None, 0, 0.0)
 
 
@@ -33,27 +38,52 @@ def run(values: Mapping[str, Any]) -> int:
     """Print the state of the pipeline; 1 when it has stopped although events arrive."""
     home, now = place.home(), place.now_ms()
     env = settings.environment()
-    chosen = settings.load(home, env=env, flags={}, trusted_env=settings.trusts_environment(env))
+    chosen, unreadable = _chosen(home, env)
     limits = budget.limits(chosen.daily_usd, chosen.daily_tokens)
     waiting = _spool(home)
-    stored, paused, left = _stored(limits, now)
-    trouble = _trouble(waiting, stored, now)
+    stored, paused, left = _stored(limits, now, chosen.provider)
+    why = off.why()
+    trouble = why if switches.is_doubt(why) else ""
+    trouble = trouble or _unwritable(home) or unreadable or _trouble(waiting, stored, now)
     document = _document(home, chosen.provider, waiting, stored=stored, paused=paused)
     document["daily_budget"] = {
         "tokens": limits.tokens or None,
         "usd": limits.microusd / 1_000_000 or None,
     }
-    document["off"] = off.why() or None
-    document["off_sessions"] = switches.sessions(home)
+    document["off"] = why or None
+    document["off_sessions"] = [one for one in switches.sessions(home) if one.isprintable()]
     document["filters"] = filtering.document(home, env)
+    synced = sharing.last(home)
+    document["sync"] = None if synced is None else synced._asdict()
     document["health"] = (
         trouble or document["off"] or _ok(waiting, stored, paused=paused, left=left)
     )
+    document["hint"] = _hint(home)
+    document["dropped_why"] = (_why_dropped(home) or None) if waiting.dropped else None
     if values["json"]:
         output.write_json(document)
     else:
         output.write_lines(_lines(document, bad=bool(trouble)))
     return 1 if trouble else 0
+
+
+def _chosen(home: str, env: Mapping[str, str]) -> tuple[settings.Settings, str]:
+    """The settings and what is wrong with them; the defaults where nothing can be made of them."""
+    trusted = settings.trusts_environment(env)
+    try:
+        return settings.load(home, env=env, flags={}, trusted_env=trusted), ""
+    except ConfigError:
+        from cmem import configured  # here, because it costs and is usually not needed
+    try:
+        chosen, faults = configured.load(home, env=env, flags={}, trusted_env=trusted)
+        return chosen, "; ".join(faults)
+    except ConfigError as error:
+        return settings.defaults(), f"{error}; until then nothing is observed"
+
+
+def _unwritable(home: str) -> str:
+    there = os.path.isdir(home)
+    return health.unwritable(home) if there and not os.access(home, os.W_OK | os.X_OK) else ""
 
 
 def _spool(home: str) -> Spool:
@@ -80,29 +110,32 @@ def _oldest_row(home: str) -> int | None:
 
 
 def _oldest_spill(home: str) -> int | None:
+    """When the first spilled event was captured: its file's name begins with that."""
     try:
-        with os.scandir(paths.spill_dir(home)) as entries:
-            times = [one.stat().st_mtime for one in entries if one.name.endswith(".event")]
+        names = [one for one in os.listdir(paths.spill_dir(home)) if one.endswith(".event")]
     except OSError:
         return None
-    return int(min(times) * 1000) if times else None
+    times = [int(one[:15]) for one in names if one[:15].isdecimal()]
+    return min(times) if times else None
 
 
-def _stored(limits: budget.Limits, now: int) -> tuple[StatusCounts, Pause | None, str]:
+def _stored(
+    limits: budget.Limits, now: int, provider: str
+) -> tuple[StatusCounts, Pause | None, str]:
     """The store's numbers, the pause that holds, and why work is left."""
     conn = place.store()
     if conn is None:
         return EMPTY, None, ""
     try:
         stored = counts.status_counts(conn, midnight=budget.day(now)[0])
-        return stored, _paused(conn, limits, now), _left(conn, stored)
+        return stored, _paused(conn, limits, now), _left(conn, stored, provider)
     finally:
         conn.close()
 
 
-def _left(conn: apsw.Connection, stored: StatusCounts) -> str:
+def _left(conn: apsw.Connection, stored: StatusCounts, provider: str) -> str:
     """Why turns wait or were put aside, "" when nothing is left or nothing is known of it."""
-    parts = [one for one in [batch.said(*batches.waiting(conn))] if one]
+    parts = [one for one in [batch.said(*batches.waiting(conn), provider)] if one]
     last = last_run.get(conn)
     if last is not None and last.reason and stored.work.pending:
         parts.append(f"{stored.work.pending} waiting: {last.reason}")
@@ -133,11 +166,40 @@ def _ok(waiting: Spool, stored: StatusCounts, *, paused: Pause | None, left: str
     if paused is not None:
         return f"paused until {output.when(paused.until)}: {paused.reason}"
     if stored.last_captured_at is None and not any(waiting[:3]):
-        return "nothing captured yet: once `cmem install` has been run, start a session"
+        there = os.path.exists(os.path.join(place.home(), INSTALLED))
+        return "nothing captured yet: " + ("" if there else "run `cmem install`, then ") + START
     notes = [left] if left else []
     if waiting.dropped:
         notes.append(f"{waiting.dropped} events dropped")
     return "ok" + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _hint(home: str) -> str | None:
+    """What to look at where hooks are installed and no event of theirs has ever come, because
+    the host keeps to itself whether it runs them."""
+    try:
+        with open(os.path.join(home, INSTALLED), "rb") as file:
+            installed = b'"codex"' in file.read(MAX_RECORD)
+    except OSError:
+        return None
+    if not installed:
+        return None
+    conn = place.store()
+    try:
+        if conn is not None and counts.has_host(conn, "codex"):
+            return None
+    finally:
+        if conn is not None:
+            conn.close()
+    from cmem.install import codex
+
+    return f"nothing of Codex has arrived yet; {codex.UNSEEN}"
+
+
+def _why_dropped(home: str) -> str:
+    from cmem.doctor import logs  # here, because usually nothing was
+
+    return logs.why_dropped(home)
 
 
 def _document(
@@ -163,6 +225,7 @@ def _document(
         "last_observed_at": stored.last_observed_at,
         "paused": None if paused is None else {"reason": paused.reason, "until": paused.until},
         "spend_today": {"tokens": stored.spend_tokens, "usd": round(stored.spend_usd, 6)},
+        "mended_today": stored.mended,
     }
 
 
@@ -181,17 +244,27 @@ def _lines(document: dict[str, Any], *, bad: bool) -> list[Line]:
         _pair("last observed", _at(document["last_observed_at"])),
         _pair("spent today", _spent(spend, document["daily_budget"])),
     ]
-    if document["off"] and bad:
+    if mended := document["mended_today"]:
+        told = f"{mended} today with something left out or marked (`cmem trace` tells what)"
+        lines.append(_pair("replies", told))
+    if document["hint"]:
+        lines.append(_pair("hint", document["hint"]))
+    if document["dropped_why"]:
+        lines.insert(4, _pair("dropped", document["dropped_why"]))
+    if document["off"] and bad and document["off"] != document["health"]:
         lines.insert(1, _pair("capture", document["off"]))
     if filtered := filtering.told(document["filters"]):
         lines.append(_pair("filtered", filtered))
+    if synced := document["sync"]:
+        told = f"{_at(synced['at'])}, {synced['machines']} other machines in {synced['folder']}"
+        lines.append(_pair("synced", told))
     if document["off_sessions"]:
         lines.append(_pair("sessions off", ", ".join(document["off_sessions"])))
     return lines
 
 
 def _spent(spend: dict[str, Any], allowed: dict[str, Any]) -> str:
-    usd = f" of ${allowed['usd']:.2f} a day" if allowed["usd"] else ""
+    usd = f" of {budget.dollars(round(allowed['usd'] * 1e6))} a day" if allowed["usd"] else ""
     tokens = f" of {allowed['tokens']:,}" if allowed["tokens"] else ""
     return f"${spend['usd']:.4f}{usd}; {spend['tokens']:,}{tokens} tokens"
 

@@ -112,7 +112,7 @@ def _unit(one: Mapping[str, Any]) -> str:
     if one["provider"]:
         model = f" {one['model']}" if one["model"] and one["model"] != one["provider"] else ""
         told += f", last by {one['provider']}{model} {output.when(one['ended_at'])}"
-    return told + (f"; {one['error']}" if one["error"] else "")
+    return "; ".join(filter(None, (told, one["error"], one["reply"])))
 
 
 def _pair(label: str, text: str) -> Line:

@@ -36,11 +36,18 @@ def build(
     budget: int,
     session: str = "",
     source: str = "startup",
+    activation: bool = False,
 ) -> "Block":
     """The block for a directory. A folder that is no project gets only what was captured in
     that very folder, and a project without memories what holds in every project."""
     read = gather.for_directory(
-        conn, identity, cwd=cwd, branch=branch, session=session, source=source
+        conn,
+        identity,
+        cwd=cwd,
+        branch=branch,
+        session=session,
+        source=source,
+        activation=activation,
     )
     return of_rows(conn, read, budget=budget)
 

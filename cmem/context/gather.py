@@ -57,9 +57,11 @@ def for_directory(
     session: str = "",
     source: str = "startup",
     parts: bool = False,
+    activation: bool = False,
 ) -> Read:
     """What a session that begins in a directory may be told. ``session``: the host's id, which
-    a compaction and a resume need; ``parts``: with the numbers of each score."""
+    a compaction and a resume need; ``parts``: with the numbers of each score; ``activation``: the
+    setting of that name."""
     project = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
     if project is None:
         read = Read(identity[2])
@@ -76,7 +78,7 @@ def for_directory(
         return Read(identity[2])
     only_in = cwd if identity[1] == projects.UNSORTED else ""
     if source == "resume" and own is not None:
-        return _since(conn, project, only_in=only_in, branch=branch, own=own)
+        return _since(conn, project, only_in=only_in, branch=branch, own=own, activation=activation)
     read = for_project(
         conn,
         project,
@@ -84,6 +86,7 @@ def for_directory(
         only_in=only_in,
         session=0 if own is None else own[0],
         parts=parts,
+        activation=activation,
     )
     if own is not None:
         _add_so_far(conn, read, own[0])
@@ -98,6 +101,7 @@ def for_project(
     only_in: str = "",
     session: int = 0,
     parts: bool = False,
+    activation: bool = False,
 ) -> Read:
     """What a session of a project may be told; ``only_in``: of sessions that began in that
     directory; ``session``: the one that was compacted, whose memories come first."""
@@ -105,7 +109,7 @@ def for_project(
     read = Read(name)
     family = projects.family(conn, project)
     rows = recent.observations(conn, family, select.CANDIDATES)
-    notes = recent.notes(conn, key, NOTES)
+    notes = recent.notes(conn, key, NOTES, folder=only_in)
     older = recent.pinned(conn, family, MOST_PINNED) if len(rows) == select.CANDIDATES else []
     known = {row[0] for row in rows}
     for row in (*notes, *older):
@@ -118,7 +122,16 @@ def for_project(
     else:
         items = recent.open_items(conn, family, ITEMS)
         read.items = [one for one in items if one[2] != "external"]
-    _rank(conn, read, rows, branch=branch, session=session, parts=parts, notes=notes)
+    _rank(
+        conn,
+        read,
+        rows,
+        branch=branch,
+        session=session,
+        parts=parts,
+        notes=notes,
+        activation=activation,
+    )
     read.wide = _wide(conn, family)
     return read
 
@@ -140,6 +153,7 @@ def _since(
     only_in: str,
     branch: str,
     own: tuple[int, int],
+    activation: bool,
 ) -> Read:
     """What other sessions added since the last event of a session that goes on."""
     read = Read(recent.name_of(conn, project)[0])
@@ -152,7 +166,7 @@ def _since(
     read.summaries = [row for row in found if row[2] > at and row[1] != session]
     if only_in:
         rows = _keep_only(conn, read, rows, only_in)
-    _rank(conn, read, rows, branch=branch)
+    _rank(conn, read, rows, branch=branch, activation=activation)
     return read
 
 
@@ -184,6 +198,7 @@ def _rank(
     session: int = 0,
     parts: bool = False,
     notes: "Sequence[recent.Observation]" = (),
+    activation: bool = False,
 ) -> None:
     rows, read.external = select.visible(rows)
     ids = [row[0] for row in rows]
@@ -194,7 +209,15 @@ def _rank(
         session=session,
         notes={row[0] for row in notes},
         parts=parts,
+        met=_met(conn, ids) if activation and ids else None,
     )
+
+
+def _met(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, list[int]]:
+    from cmem.context import activation
+
+    stored = recent.reinforced(conn, ids)
+    return {ref: activation.days(dates) for ref, dates in stored.items()}
 
 
 def _wide(conn: "apsw.Connection", family: "Sequence[int]") -> list["recent.Observation"]:

@@ -3,12 +3,12 @@
 DAY_MS = 86_400_000
 # What SQLite says when the file is at fault and not the program, by the driver's own names.
 DAMAGED = ("CorruptError", "NotADBError")
-MEMORY_DAMAGED = (
-    "memory.db is damaged; move it away or put back a copy: `cmem doctor` says where they are"
-)
+MEMORY_DAMAGED = "memory.db is damaged; run `cmem doctor --repair`"
 SPOOL_DAMAGED = (
     "captured events wait in spill files because spool.db is damaged; run `cmem compress`"
 )
+
+BAD_CONFIG = "config.toml cannot be read; `cmem status` says what is wrong with it"
 
 
 def is_damage(error: BaseException) -> bool:
@@ -38,6 +38,19 @@ def uncollected(*, waiting: int, oldest_waiting: int | None, now: int) -> str:
     noun = "event has" if waiting == 1 else "events have"
     days = _days((now - oldest_waiting) // DAY_MS)
     return f"{waiting} captured {noun} not been stored for {days}: run `cmem compress`"
+
+
+def waiting_since(oldest: int, *, now: int) -> str:
+    """As ``uncollected``, where only the age is known."""
+    if now - oldest <= DAY_MS:
+        return ""
+    days = _days((now - oldest) // DAY_MS)
+    return f"captured events have not been stored for {days}: run `cmem compress`"
+
+
+def unwritable(home: str) -> str:
+    """What to tell the user of a data home that takes nothing."""
+    return f"nothing is kept, because {home} cannot be written to: run `cmem doctor`"
 
 
 def _days(count: int) -> str:

@@ -1,10 +1,9 @@
 """What the session-start hook prints: one JSON document, or nothing. HOT."""
 
-import os
 import time
 
-from cmem import here, paths
-from cmem.context import block, health
+from cmem import here
+from cmem.context import block, health, watch
 from cmem.context.fence import line
 from cmem.store import connection, recent
 
@@ -28,31 +27,45 @@ def session_start(
     budget: int,
     session: str = "",
     answer: str = "",
+    activation: bool = False,
+    told: "list[str] | None" = None,
+    oldest: int | None = None,
+    ending: bool = False,
 ) -> bytes:
     """The complete document for the host; b"" where there is nothing to say.
 
-    ``session`` is the host's id of the running session: after a compaction what it was asked
-    and did comes first, and resumed it gets only what is new since its last event. A project
-    without memories gets one line for the person, none for the model; a damaged file gets one
-    too. ``answer`` is the key under which a host takes the block if it
-    has not Claude Code's form; nothing of such a host's is shown to the person.
-    """
+    ``session`` is the host's id of the running session: after a compaction what it was asked and
+    did comes first, and resumed it gets only what is new since its last event. A person gets one
+    line for a project without memories, and for what has stopped. ``answer``: the key under which
+    a host takes the block if it has not Claude Code's form; its person is told nothing. ``told``
+    gets the block's ids, ``oldest`` is of what waits in the spool, ``ending``: the process ends."""
     resumed = source == "resume"
+    outside = "" if source in SILENT else watch.outside(home, oldest=oldest, now=_now())
     if source in SILENT or budget <= 0 or (resumed and not session):
-        return b""
+        return document("", f"cmem: {outside}") if outside and not answer else b""
     identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
     try:
         name, text, trouble = _remembered(
-            home, identity, cwd=cwd, branch=repo[2], budget=budget, session=session, source=source
+            home,
+            identity,
+            cwd=cwd,
+            branch=repo[2],
+            budget=budget,
+            session=session,
+            source=source,
+            activation=activation,
+            told=[] if told is None else told,
+            ending=ending,
         )
     except Exception as error:
         if not health.is_damage(error):
             raise
         name, text, trouble = identity[2], "", health.MEMORY_DAMAGED
-    if resumed and not text:  # the session knows all there is, and was told of any trouble
-        return b""
+    trouble = outside or trouble
     if answer:
         return f'{{"{answer}":'.encode() + quoted(text) + b"}\n" if text else b""
+    if resumed and not (text or trouble):  # the session knows all there is
+        return b""
     return document(text, _message(name, text, trouble))
 
 
@@ -65,11 +78,14 @@ def _remembered(
     budget: int,
     session: str,
     source: str,
+    activation: bool,
+    told: list[str],
+    ending: bool,
 ) -> tuple[str, str, str]:
     """(the project's name, its block or "", what is wrong or "")."""
     conn = connection.open_reader(home, index=False)
     if conn is None:
-        return identity[2], "", _spilling(home)
+        return identity[2], "", ""
     connection.begin_reading(conn)
     try:
         found = block.build(
@@ -80,10 +96,12 @@ def _remembered(
             budget=budget,
             session=session,
             source=source,
+            activation=activation,
         )
-        return found[0], found[1], _spilling(home) or _trouble(conn)
+        told += [ref for ref, _why in found[3]]
+        return found[0], found[1], _trouble(conn)
     finally:
-        conn.close()
+        connection.let_go(conn, ending=ending)
 
 
 def _message(name: str, text: str, trouble: str) -> str:
@@ -96,42 +114,26 @@ def _message(name: str, text: str, trouble: str) -> str:
     return f"cmem is on: nothing remembered for {place} yet"
 
 
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
 def _trouble(conn: "apsw.Connection") -> str:
     return health.stalled(
         oldest_pending=recent.oldest_pending(conn),
         last_success=recent.last_success(conn),
-        now=time.time_ns() // 1_000_000,
+        now=_now(),
     )
 
 
-def _spilling(home: str) -> str:
-    """Whether events lie in files because the spool cannot take them. Without such a file, as
-    nearly always, one look into a folder is the whole cost."""
-    try:
-        names = os.listdir(paths.spill_dir(home))
-    except OSError:
-        return ""
-    if not any(name.endswith(".event") for name in names):
-        return ""
-    from cmem import spool_check
-
-    seen = spool_check.look(home)
-    if seen is None or not seen.trouble:
-        return ""
-    # Neither a spool that another process holds nor one of a newer cmem is damaged.
-    if "locked" in seen.trouble or "this cmem knows" in seen.trouble:
-        return ""
-    return health.SPOOL_DAMAGED
-
-
-def document(text: str, message: str) -> bytes:
+def document(text: str, message: str, *, event: str = "SessionStart") -> bytes:
     """The host's JSON for context and message, each only where it is not empty."""
     parts = []
     if message:
         parts.append(b'"systemMessage":' + quoted(message))
     if text:
         parts.append(
-            b'"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":'
+            f'"hookSpecificOutput":{{"hookEventName":"{event}","additionalContext":'.encode()
             + quoted(text)
             + b"}"
         )

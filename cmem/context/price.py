@@ -16,11 +16,16 @@ _MIXED = bytes((0x2E, 0xA9, 0xFE, 0xFF, *range(0xD8, 0xE0)))
 
 def count(text: str) -> int:
     """What ``tokens.count`` says of the text."""
+    return measure(text)[0]
+
+
+def measure(text: str) -> tuple[int, int]:
+    """(tokens, UTF-16 units) of the text."""
     if text.isascii():
-        return (len(text) + 3) // 4
+        return (len(text) + 3) // 4, len(text)
     # The codec by its function: asking for it by name imports ``encodings.utf_16_le``.
     high = utf_16_le_encode(text, "surrogatepass")[0][1::2]
     if len(high.translate(None, _MIXED)) != len(high):
-        return tokens.count(text)
+        return tokens.count(text), len(high)
     cjk = len(high) - len(high.translate(None, _CJK))
-    return (8 * cjk + 3 * (len(text) - cjk) + 11) // 12
+    return (8 * cjk + 3 * (len(text) - cjk) + 11) // 12, len(high)

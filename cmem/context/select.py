@@ -13,7 +13,7 @@ from cmem.context import price, render
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from cmem.store.recent import Observation, Summary
 
@@ -70,9 +70,11 @@ def rank(
     session: int = 0,
     notes: "Container[int]" = (),
     parts: bool = False,
+    met: "Mapping[int, Sequence[int]] | None" = None,
 ) -> "Ranked":
     """Best first. ``session``: the running session after a compaction; its own come first.
-    ``notes``: those written by hand. ``parts``: each reason with its number."""
+    ``notes``: those written by hand. ``parts``: each reason with its number. ``met``: the days on
+    which each was met, where activation stands for mere age."""
     if not rows:
         return []
     newest = max(row[1] for row in rows)
@@ -83,10 +85,10 @@ def rank(
             touched |= files.get(row[0], set())
     ranked: Ranked = []
     for row in rows:
-        age = 0.5 ** ((newest - row[1]) / HALF_LIFE_MS)
+        age = _age(row, newest=newest, met=met)
         if row[0] in notes:
             age = max(age, NOTE_FLOOR)
-        reasons = [("recent", age)]
+        reasons = [("recent" if met is None else "activation", age)]
         if row[2] in WEIGHTS and (parts or WEIGHTS[row[2]] > 1.3):
             reasons.append((row[2], WEIGHTS[row[2]]))
         if branch and row[12] == branch:
@@ -98,6 +100,14 @@ def rank(
         ranked.append(_scored(row, reasons, own=bool(session) and row[6] == session, parts=parts))
     ranked.sort(key=lambda one: (-one[0], -one[1][1], -one[1][0]))
     return _spread(ranked, files, parts=parts)
+
+
+def _age(row: "Observation", *, newest: int, met: "Mapping[int, Sequence[int]] | None") -> float:
+    if met is None:
+        return float(0.5 ** ((newest - row[1]) / HALF_LIFE_MS))
+    from cmem.context import activation
+
+    return activation.level(row[1], met.get(row[0], ()), now=newest)
 
 
 def _scored(
@@ -156,8 +166,7 @@ class Purse:
         """Take the lines' price if that leaves what is to be kept; False, and nothing taken, if
         not."""
         text = "\n".join(lines) + "\n"
-        cost = price.count(text)
-        size = utf16(text)
+        cost, size = price.measure(text)
         if cost + keep > self.left or size + keep_units > self.units:
             return False
         self.left -= cost

@@ -19,7 +19,9 @@ def judge(found: filters.Filters, left_out: int, *, config: str) -> Finding:
         names = ", ".join(found.unreadable)
         kept = "no tool call that names a file is kept"
         effect = kept if filters.PATHS in found.unreadable else "nothing is left out by them"
-        fix = f'write {found.unreadable[0]} = "one,two" into {config}'
+        first = found.unreadable[0]
+        value = "2000" if first == filters.SMALL else '"one,two"'
+        fix = f"write {first} = {value} into {config}"
         return Finding(ERROR, "filters", f"cannot be read: {names}; meanwhile {effect}", fix)
     active = [name for name, globs in found.globs.items() if globs]
     active += [filters.SMALL] if found.small else []

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from cmem import launcher, off, paths
+from cmem import config, launcher, off, paths
 from cmem.doctor import others, registered
 from cmem.doctor.finding import ERROR, OK, WARN, Finding
 from cmem.doctor.registered import Hook, Registered, Settings
@@ -22,6 +22,7 @@ def check(home: str, found: Registered, *, env: Mapping[str, str], cwd: str) -> 
     own = [hook for file in found.files for hook in file.hooks if registered.is_ours(hook, home)]
     findings = [*judge_files(found), *judge_registration(home, found)]
     findings += judge_doubles(home, found.files)
+    findings += judge_recall(home, own)
     findings += judge_switches(found.files, env)
     findings += judge_off(off.reason(home, cwd=cwd), cwd=cwd)
     findings += others.judge(home, found.others)
@@ -103,6 +104,21 @@ def judge_doubles(home: str, files: Sequence[Settings]) -> Iterator[Finding]:
         yield Finding(WARN, "double registration", detail, fix)
     if own and not twice and not names and not elsewhere:
         yield Finding(OK, "double registration", "each event is registered once")
+
+
+def judge_recall(home: str, own: Sequence[Hook]) -> Iterator[Finding]:
+    """What a setting wants of the host is registered, and nothing that it does not want."""
+    on = config.read(home)
+    for event, setting in claude_code.OPTIONAL.items() if own else ():
+        wanted = on.get(setting) is True
+        if wanted == any(hook.under == event for hook in own):
+            continue
+        detail = (
+            f"{setting} is on, but no hook runs on {event}"
+            if wanted
+            else f"{setting} is off, but a hook still runs on every {event}"
+        )
+        yield Finding(WARN, "recall", detail, INSTALL)
 
 
 def _undouble(own: Sequence[Hook]) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cmem import paths, spool_check
 from cmem.context import health
+from cmem.doctor import logs
 from cmem.doctor.finding import ERROR, OK, WARN, Finding, age, count
 
 COMPRESS = "cmem compress"
@@ -65,7 +66,8 @@ def judge_lost(lost: Lost, *, home: str) -> Iterator[Finding]:
         yield Finding(WARN, "unreadable events", detail, f"look at them, then rm -r '{folder}'")
     if lost.dropped:
         file = paths.dropped_file(home)
-        detail = f"{count(lost.dropped, 'event')} could not be kept at all (see hook.log)"
+        why = logs.why_dropped(home) or "see hook.log"
+        detail = f"{count(lost.dropped, 'event')} could not be kept at all: {why}"
         yield Finding(WARN, "dropped events", detail, f"rm '{file}' starts counting anew")
     if not any(lost):
         yield Finding(OK, "lost events", "none was dropped, none is unreadable")

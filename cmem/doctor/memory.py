@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cmem import breaker, budget
+from cmem import batch, breaker, budget, fitness
 from cmem.compress import fingerprint
 from cmem.context import health
 from cmem.doctor.finding import ERROR, OK, WARN, Finding, count
 from cmem.errors import CmemError
+from cmem.observer.providers import anthropic
 from cmem.privacy.sanitise import clean
 from cmem.settings import Settings
+from cmem.store import batches, connection, counts, pause
 from cmem.store import check as store
-from cmem.store import connection, counts, pause
 from cmem.store.rows import value
 
 COMPRESS = "cmem compress"
-# Older ones can corrupt a log under many short writers, which is what hooks are.
-OLDEST_SQLITE = (3, 51, 3)
 CHECK_MS = 5_000
 SHOWN_REASONS = 3
 
 
 def judge_sqlite(version: str) -> Finding:
     """Whether SQLite is one that keeps a log whole under many writers."""
-    parts = tuple(int(part) for part in version.split(".") if part.isdigit())
-    if parts >= OLDEST_SQLITE:
-        return Finding(OK, "sqlite", version)
-    wanted = ".".join(map(str, OLDEST_SQLITE))
-    detail = f"SQLite {version} can damage the memory; {wanted} or newer is needed"
-    return Finding(ERROR, "sqlite", detail, f"pip install --upgrade 'apsw>={wanted}'")
+    said = fitness.old_sqlite(version)
+    return (
+        Finding(ERROR, "sqlite", said, fitness.UPGRADE) if said else Finding(OK, "sqlite", version)
+    )
 
 
 def look(home: str) -> store.State | None:
@@ -92,11 +89,16 @@ def check_work(home: str, chosen: Settings | None, *, now: int) -> list[Finding]
         daily = pause.get(conn, pause.BUDGET)
         last = value(conn, counts.LAST_OBSERVED)
         reasons = store.parked_reasons(conn)
+        batched = batches.waiting(conn)
     finally:
         conn.close()
     found = [judge_work(work, last_observed=last, now=now)]
     if reasons:
         found.append(judge_parked(reasons))
+    if chosen is not None and batched[0] and chosen.provider != anthropic.NAME:
+        detail = batch.said(*batched, chosen.provider).partition(";")[0]
+        fix = "cmem queue list --state batched, then cmem queue retry with the ids"
+        found.append(Finding(WARN, "batch", detail, fix))
     mark = fingerprint(chosen) if chosen is not None else ""
     if current is not None and breaker.holds(current, fingerprint=mark, now=now):
         found.append(judge_pause(current, now=now))

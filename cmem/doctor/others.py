@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from cmem.doctor import registered
 from cmem.doctor.finding import ERROR, OK, WARN, Finding
 from cmem.doctor.registered import Hook, Other, Settings
-from cmem.install import cursor
+from cmem.install import codex, cursor
 
-# Hosts whose adapter nobody has seen working → what to say of it.
-UNTRIED = {cursor.HOST: cursor.UNTRIED}
+# Host → what is to be known of its hooks although they are well.
+ASIDE = {cursor.HOST: cursor.UNTRIED, codex.HOST: codex.UNSEEN}
 
 
 def own_hooks(home: str, others: Sequence[Other]) -> list[Hook]:
@@ -64,7 +64,7 @@ def _complete(host: str, own: Sequence[Hook]) -> Finding:
         detail = f"not registered in {where}: {', '.join(missing)}"
         return Finding(ERROR, f"hooks of {host}", detail, registered.install(host))
     detail = f"all {len(events)} events are registered in {where}"
-    detail = ". ".join(filter(None, (detail, UNTRIED.get(host, ""))))
+    detail = ". ".join(filter(None, (detail, ASIDE.get(host, ""))))
     return Finding(OK, f"hooks of {host}", detail)
 
 

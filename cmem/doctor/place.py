@@ -6,17 +6,12 @@ import os
 import stat
 from typing import NamedTuple
 
+from cmem import fitness
 from cmem.doctor.finding import ERROR, OK, WARN, Finding, count
 
 MEMORIES = ("memory.db", "spool.db")
 FILES = (*MEMORIES, "config.toml", "hook.py", "install.json")
-# A shared lock or a shared memory file means nothing between two machines.
-NETWORK = frozenset(
-    ("nfs", "nfs3", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "9p", "drvfs", "afs", "ceph")
-    + ("glusterfs", "lustre", "gpfs", "beegfs", "ocfs2", "gfs2", "webdav", "davfs", "virtiofs")
-    + ("vboxsf", "prl_fs", "fuse.vmhgfs-fuse")
-)
-NETWORK_FUSE = ("sshfs", "rclone", "s3fs", "gcsfuse", "davfs2", "glusterfs", "ceph", "curlftpfs")
+MADE = "; the plugin makes it when a session starts, an install at once"
 MIB = 1024 * 1024
 NO_SPACE = 64 * MIB
 LITTLE_SPACE = 512 * MIB
@@ -39,7 +34,7 @@ class Look(NamedTuple):
 def check(home: str) -> list[Finding]:
     """Everything about the place itself."""
     found = [judge_home(look(home))]
-    mounts = _mounts()
+    mounts = fitness.mounts()
     if mounts:
         found.append(judge_mount(mounts, os.path.realpath(home), home=home))
     free = _free(home)
@@ -77,7 +72,7 @@ def judge_home(seen: Look) -> Finding:
     if seen.kind == "missing" and seen.link:
         return Finding(ERROR, name, f"{home} is a link to {seen.link}, which is not there")
     if seen.kind == "missing":
-        return Finding(WARN, name, f"{home} does not exist yet", "cmem install")
+        return Finding(WARN, name, f"{home} does not exist yet{MADE}", "cmem install")
     if seen.kind == "other":
         return Finding(ERROR, name, f"{home} is not a folder", f"move it away, or {elsewhere}")
     if seen.owner is not None:
@@ -107,33 +102,11 @@ def judge_home(seen: Look) -> Finding:
 
 def judge_mount(mounts: str, path: str, *, home: str) -> Finding:
     """On what kind of file system the path lies, by the text of /proc/mounts."""
-    point, kind = mount_of(mounts, path)
-    if not is_network(kind):
-        return Finding(OK, "file system", f"{kind or 'unknown'}, on this machine")
-    detail = f"{home} lies on {kind} ({point}), where SQLite cannot lock"
-    fix = "set CMEM_HOME to a folder on a local disk and run `cmem install`"
-    return Finding(ERROR, "file system", detail, fix)
-
-
-def mount_of(mounts: str, path: str) -> tuple[str, str]:
-    """(mount point, type) of the mount that holds an absolute path; ("", "") for none."""
-    best = ("", "")
-    for line in mounts.split("\n"):
-        fields = line.split(" ")
-        if len(fields) < 3:
-            continue
-        point = _unescape(fields[1])
-        inside = path == point or path.startswith(point.rstrip("/") + "/")
-        # Of two mounts at one place the later one is on top.
-        if inside and len(point) >= len(best[0]):
-            best = (point, fields[2])
-    return best
-
-
-def is_network(kind: str) -> bool:
-    """Whether a type of file system is one that another machine serves."""
-    fuse = kind.partition(".")[2] if kind.startswith("fuse.") else ""
-    return kind in NETWORK or fuse in NETWORK_FUSE
+    said = fitness.on_network(mounts, path, home=home)
+    if said:
+        return Finding(ERROR, "file system", said, fitness.LOCAL_DISK)
+    kind = fitness.mount_of(mounts, path)[1]
+    return Finding(OK, "file system", f"{kind or 'unknown'}, on this machine")
 
 
 def judge_space(free: int, *, home: str) -> Finding:
@@ -154,15 +127,6 @@ def _open_to_others(path: str) -> bool:
     return stat.S_ISREG(found.st_mode) and bool(found.st_mode & 0o077)
 
 
-def _mounts() -> str:
-    """The table of mounts; "" where the system has none to read."""
-    try:
-        with open("/proc/mounts", encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
 def _free(home: str) -> int | None:
     place = home
     while not os.path.isdir(place) and place != os.path.dirname(place):
@@ -172,13 +136,6 @@ def _free(home: str) -> int | None:
     except OSError:
         return None
     return found.f_bavail * found.f_frsize
-
-
-def _unescape(text: str) -> str:
-    """Spaces and the like stand as octal numbers in the table of mounts."""
-    for code, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        text = text.replace(code, char)
-    return text
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from cmem import paths, settings
+from cmem import paths, setting_table, settings
 from cmem.doctor.finding import ERROR, OK, WARN, Finding
 from cmem.errors import CmemError
 from cmem.observer import providers
@@ -103,7 +103,7 @@ def judge_environment(chosen: Settings, env: Mapping[str, str]) -> Iterator[Find
     """Variables that a person may count on and that background runs do not take."""
     if chosen.provider == "extract":
         return
-    ours = [one.env for one in settings.SETTINGS if one.guarded and env.get(one.env)]
+    ours = [one.env for one in setting_table.SETTINGS if one.guarded and env.get(one.env)]
     if ours:
         yield _ignored(ours, "count for commands you type only", "write them into config.toml")
     proxies = _named(env, PROXIES)

@@ -35,6 +35,8 @@ MAX_BYTES = 16 * 1024 * 1024
 OTHERS: Mapping[str, Host] = {
     one.HOST: one for one in (codex, gemini_cli, opencode, cursor, copilot_cli)
 }
+# (host, event) → the tools that its hook is for, where it is not for all.
+NARROW = {(claude_code.HOST, event): tools for event, tools in claude_code.MATCHERS.items()}
 # Host → the switch in its file that keeps all hooks from running, and the value that does so.
 SWITCHES = {
     claude_code.HOST: ("disableAllHooks", True),
@@ -225,7 +227,9 @@ def _hooks(value: object, *, path: str, scope: str, host: str) -> Iterator[Hook]
                         command=command,
                         launcher=found.launcher,
                         home=found.home,
-                        narrowed=group.get("matcher") not in (None, "", "*"),
+                        narrowed=hooks_json.is_narrowed(
+                            group.get("matcher"), NARROW.get((host, str(under)))
+                        ),
                     )
 
 

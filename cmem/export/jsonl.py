@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import orjson
 
 from cmem import packed
-from cmem.export import whole
+from cmem.export import folders, whole
 from cmem.privacy import second
 from cmem.store import dump, stored_text
 from cmem.store.portable import BY_TYPE, FORMAT, HEAD, PROJECT, TOMBSTONE, Record
@@ -30,7 +29,8 @@ _EMPTIED = {
     "prompt": ("prompt_text", "cwd"),
     "tool_use": ("tool_input", "tool_response", "cwd"),
 }
-_HOME = re.compile(r"(?i)(?:/home|/Users)/[^/\s\"']+")
+# Columns that name a project by its key.
+_KEYS = ("project", "key", "merged_into")
 
 
 def lines(records: Iterable[Record]) -> Iterator[bytes]:
@@ -43,7 +43,10 @@ def lines(records: Iterable[Record]) -> Iterator[bytes]:
 def records(conn: apsw.Connection, chosen: Chosen, *, redacted: bool = False) -> Iterator[Record]:
     """What is to be exported; ``redacted``: fit for somebody else."""
     found = dump.records(conn, chosen)
-    return (made for one in found if (made := _redacted(one))) if redacted else found
+    if not redacted:
+        return found
+    known = folders.Folders()
+    return (made for one in found if (made := _redacted(one, known)))
 
 
 def write(
@@ -79,9 +82,11 @@ def _line(record: Record) -> bytes:
         return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 
 
-def _redacted(record: Record) -> Record | None:
+def _redacted(record: Record, known: folders.Folders) -> Record | None:
     """The record as somebody else may see it; None for one that is nobody else's concern."""
     kind = str(record["record"])
+    if kind == PROJECT:
+        known.learn(str(record["root"]), str(record["name"]))
     if kind == TOMBSTONE:
         return None
     made = {name: "" if name in _EMPTIED.get(kind, ()) else one for name, one in record.items()}
@@ -91,14 +96,5 @@ def _redacted(record: Record) -> Record | None:
         letter = BY_TYPE[kind].letter or "turn" if kind in BY_TYPE else "N"
         for name in (one for part in stored_text.columns(letter) for one in part):
             made[name] = second.scrub_document(made[name])
-    return {name: _without_home(one) for name, one in made.items()}
-
-
-def _without_home(value: Any) -> Any:
-    if isinstance(value, str):
-        return _HOME.sub("~", value)
-    if isinstance(value, list):
-        return [_without_home(one) for one in value]
-    if isinstance(value, dict):
-        return {name: _without_home(one) for name, one in value.items()}
-    return value
+    named = {name: folders.key(made[name]) for name in _KEYS if isinstance(made.get(name), str)}
+    return {name: known.without(one) for name, one in (made | named).items()}

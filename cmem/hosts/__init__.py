@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     DECODERS: dict[str, Decoder]
 
 
+# Their hooks name neither prompts nor calls, their transcripts do.
+NAMELESS = frozenset(("gemini-cli",))
+
+
 def __getattr__(name: str) -> "dict[str, Decoder]":
     """``DECODERS``, made at first use."""
     if name != "DECODERS":

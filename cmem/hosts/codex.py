@@ -2,7 +2,8 @@
 
 A turn's id stands for the prompt's. There is no event for a failed tool: the output of a shell
 command is a text without its exit code, so a command that failed is told from one that did not
-only by what it printed. Only ``apply_patch`` says how it ended.
+only by what it printed. Only ``apply_patch`` says how it ended, and a transcript, from which an
+import takes ``exit_code``.
 """
 
 from __future__ import annotations
@@ -28,11 +29,17 @@ def _prompt(origin: Origin, fields: Fields) -> Event:
 
 def _tool(origin: Origin, fields: Fields) -> Event:
     response = fields.get("tool_response")
-    outcome = "ok"
+    code = fields.get("exit_code")
+    outcome = "failed" if isinstance(code, int) and code else "ok"
     if values.word(fields.get("tool_name")) == "apply_patch" and isinstance(response, str):
         ended = _PATCHED.match(response)
         outcome = "failed" if ended and int(ended[1]) else "ok"
     return payload.tool(origin, fields, response=response, outcome=outcome)
+
+
+def failed(code: int, output: str) -> str:
+    """The output of a command with the exit code in front, as an import tells it."""
+    return f"Exit code: {code}\n{output}"
 
 
 def _interrupt(origin: Origin, fields: Fields) -> Event:

@@ -15,8 +15,8 @@ class Wire:
     """One host's names. ``kinds`` maps each handled event to prompt | tool | other."""
 
     __slots__ = (
-        *("always_drain", "answer", "injects", "kinds", "paths", "recurring", "shape"),
-        "transcripts",
+        *("always_drain", "answer", "injects", "kinds", "paths", "recalls", "recurring"),
+        *("roots", "shape", "transcripts"),
     )
 
     def __init__(
@@ -30,6 +30,8 @@ class Wire:
         shape: tuple[str, str, str, tuple[str, ...]],
         answer: str = "",
         transcripts: "dict[str, Transcript] | None" = None,
+        roots: str = "",
+        recalls: "dict[str, tuple[str, tuple[str, ...]]] | None" = None,
     ) -> None:
         self.kinds = kinds
         self.paths = paths
@@ -41,8 +43,14 @@ class Wire:
         self.shape = shape
         # The key under which the host takes what is injected; "" where it is Claude Code's form.
         self.answer = answer
+        # Where a payload lists all folders of a workspace of several.
+        self.roots = roots
         # Events that tell of an answer without its words → where those stand.
         self.transcripts = transcripts or {}
+        # Event → the setting by which it is answered with what it concerns, and where the payload
+        # has what that is: all of the paths, or the first that is there of a file's. An event that
+        # is in here and not in ``kinds`` is never stored.
+        self.recalls = recalls or {}
 
 
 HOSTS = {
@@ -69,6 +77,14 @@ HOSTS = {
             *("prompt", "tool_input", "command"),
             ("tool_response", "error", "tool_result", "tool_output"),
         ),
+        recalls={
+            "UserPromptSubmit": ("recall_prompts", ("$.prompt",)),
+            "PreToolUse": (
+                "recall_files",
+                ("$.tool_input.file_path", "$.tool_input.notebook_path"),
+            ),
+            "PostToolUseFailure": ("recall_failures", ("$.tool_input.command", "$.error")),
+        },
     ),
     "codex": Wire(
         kinds={
@@ -89,6 +105,7 @@ HOSTS = {
             *("SessionStart", "Stop", "StopFailure", "Interrupt", "PreCompact", "SessionEnd"),
         ),
         shape=("prompt", "tool_input", "command", ("tool_response", "error")),
+        recalls={"UserPromptSubmit": ("recall_prompts", ("$.prompt",))},
     ),
     "gemini-cli": Wire(
         # PreCompress comes before every model call, whether or not anything is compressed.
@@ -106,6 +123,7 @@ HOSTS = {
         recurring={},
         always_drain=("SessionStart", "AfterAgent", "SessionEnd"),
         shape=("prompt", "tool_input", "command", ("tool_response",)),
+        recalls={"BeforeAgent": ("recall_prompts", ("$.prompt",))},
     ),
     "opencode": Wire(
         kinds={
@@ -145,6 +163,7 @@ HOSTS = {
         always_drain=("sessionStart", "stop", "preCompact", "sessionEnd"),
         shape=("prompt", "tool_input", "command", ("tool_output", "error_message")),
         answer="additional_context",
+        roots="$.workspace_roots",
     ),
     "copilot-cli": Wire(
         # No errorOccurred: it comes for each failed call, whether or not the call is repeated.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import scan
 from cmem.failpoint import hit
-from cmem.store import drafts, fields, load, stored_text, titles
+from cmem.store import drafts, fields, load, stored_text, titles, told
 from cmem.store.connection import transaction
 from cmem.store.fields import Row, Unfit
 from cmem.store.portable import PROJECT, TOMBSTONE, Record
@@ -112,8 +112,8 @@ class _Work:
                 return load.put_projects(self._conn, records, now=self._now)
         if self._type == TOMBSTONE:
             if self._dry_run:
-                return [load.look_at_tombstone(self._conn, one) for one in records]
-            return load.put_tombstones(self._conn, records, now=self._now)
+                return [told.look(self._conn, one) for one in records]
+            return told.put(self._conn, records, now=self._now)
         return []
 
     def _put_rows(self, gathered: list[tuple[int | str, Row]]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from cmem import lenient
 from cmem.eid import sha256_hex
+from cmem.hosts import codex as host
 from cmem.importers import told
 from cmem.importers.told import Group, Problem, Reading, Told, word
 
@@ -29,6 +30,7 @@ _HEAD = re.compile(
     r"(?:Chunk ID: [^\n]{0,80}\n|Wall time: [^\n]{0,80}\n|Process exited with code \d{1,10}\n"
     r"|Original token count: \d{1,12}\n|Exit code: \d{1,10}\n){1,8}(?:Output:\n)?"
 )
+_EXIT = re.compile(r"(?:Process exited with code|Exit code:) (\d{1,10})\n")
 
 
 def folder(env: Mapping[str, str], user_home: str) -> str:
@@ -64,6 +66,7 @@ class _Teller:
         self._session = self._cwd = self._branch = self._turn = self._model = ""
         self._calls: dict[str, tuple[str, object]] = {}
         self._outputs: dict[str, object] = {}
+        self._exits: dict[str, object] = {}
         self._prompts: set[str] = set()
         self._answer = ""
         self._at = self._said_at = 0
@@ -159,6 +162,7 @@ class _Teller:
         elif kind == "CommandExecution":
             name = word(item.get("id"))
             self._outputs[name] = item.get("aggregated_output")
+            self._exits[name] = item.get("exit_code")
             self._calls.setdefault(name, ("Bash", {"command": _command(item.get("command"))}))
 
     # --- events ----------------------------------------------------------------------
@@ -194,11 +198,17 @@ class _Teller:
 
     def _result(self, name: str, output: object) -> Iterator[Told]:
         tool, given = self._calls.pop(name, ("", None))
-        own = self._outputs.pop(name, None)
+        own, code = self._outputs.pop(name, None), self._exits.pop(name, None)
         if not tool:
             return
-        text = own if isinstance(own, str) else _output(tool, output)
-        call = {"tool_name": tool, "tool_input": given, "tool_use_id": name}
+        text, written = _output(tool, output)
+        text = own if isinstance(own, str) else text
+        call: dict[str, object] = {"tool_name": tool, "tool_input": given, "tool_use_id": name}
+        code = code if isinstance(code, int) else written
+        if tool == "Bash" and code and isinstance(text, str):
+            # A hook is not told it, so there is no form of the host's own.
+            call["exit_code"] = code
+            text = host.failed(code, text)
         yield self._told("PostToolUse", {**call, "tool_response": text})
 
     def _told(self, event: str, more: dict[str, object]) -> Told:
@@ -250,15 +260,23 @@ def _command(words: object) -> str:
     return parts[2] if wrapped else " ".join(parts)
 
 
-def _output(tool: str, output: object) -> object:
-    """What the tool has answered, without what is written around it for the model."""
+def _output(tool: str, output: object) -> tuple[object, int]:
+    """What the tool has answered, without what is written around it for the model, and the exit
+    code that stands there; 0 where there is none."""
+    code = 0
     if isinstance(output, str) and output.startswith('{"output":'):
         try:
             found = lenient.loads(output.encode("utf-8", "replace"))
         except ValueError:
-            return output
-        output = found.get("output") if isinstance(found, dict) else output
+            return output, 0
+        if isinstance(found, dict):
+            output, more = found.get("output"), found.get("metadata")
+            told_code = more.get("exit_code") if isinstance(more, dict) else None
+            code = told_code if isinstance(told_code, int) else 0
     if tool != "Bash" or not isinstance(output, str):
-        return output
+        return output, code
     head = _HEAD.match(output)
-    return output[head.end() :] if head else output
+    if head is None:
+        return output, code
+    ended = _EXIT.search(head[0])
+    return output[head.end() :], int(ended[1]) if ended else code

@@ -23,7 +23,6 @@ from cmem.model import (
     PromptSubmitted,
     Repo,
     SessionStarted,
-    SubagentEnded,
     ToolUsed,
     Unreadable,
 )
@@ -185,6 +184,8 @@ class Past:
         found = sessions.find(self._conn, origin.host, origin.session)
         self._met.add(origin.session)
         taken = ingest.take_event(self._conn, event, locate=self._locate, now=self._now)
+        if found is not None and isinstance(event, ToolUsed) and event.outcome == "failed":
+            imports.learn_failure(self._conn, found.id, event)
         if isinstance(event, PromptSubmitted) and origin.prompt_id:
             self._owners.setdefault(origin.prompt_id, origin.session)
         self._add(
@@ -233,6 +234,8 @@ class Past:
         # A hook of a host, or of a version, that gives prompts no ids.
         if imports.has_words(self._conn, session.id, event.text, at=origin.at, within_ms=WINDOW_MS):
             return AWAY
+        if imports.lost_words(self._conn, session.id, at=origin.at, within_ms=WINDOW_MS):
+            return AWAY
         return NEW
 
     # --- the end of a group -----------------------------------------------------------
@@ -240,14 +243,16 @@ class Past:
     def _settle(self) -> None:
         """Turns that nothing will come to are closed and sessions that are over summarised, in
         the import's name."""
-        idle_before = self._now - ingest.IDLE_MS
         with transaction(self._conn):
             before = imports.newest_unit(self._conn)
             for name in sorted(self._met):
                 found = sessions.find(self._conn, self._host, name)
-                if found is None or not imports.is_idle(self._conn, found.id, idle_before):
+                if found is None:
                     continue
                 standing = turns.standing(self._conn, found.id, prompt_id="")
+                silent = ingest.TURN_IDLE_MS if standing.open else ingest.IDLE_MS
+                if not imports.is_idle(self._conn, found.id, self._now - silent):
+                    continue
                 if standing.open is not None:
                     end = turn_rules.STALE
                     close_turn(self._conn, standing.open.id, found.id, end, now=self._now)
@@ -256,7 +261,7 @@ class Past:
 
 
 def _is_tool(event: Event) -> bool:
-    return isinstance(event, ToolUsed | SubagentEnded)
+    return isinstance(event, ToolUsed)
 
 
 def _is_users(event: Event) -> bool:

@@ -279,10 +279,6 @@ def _note(seen: dict[str, set[str]], told: Told, *, is_prompt: bool) -> None:
         seen["prompt"].add(f"{fields.get('prompt_id', told.at)}\0{words[:200]}")
     elif isinstance(tool, str):
         seen["tool"].add(tool)
-    elif told.event == "SubagentStop":
-        seen["tool"].add(
-            f"{session}\0{fields.get('agent_id')}\0{fields.get('last_assistant_message')}"
-        )
-    else:
+    elif told.event != "SubagentStop":
         return
     seen["session"].add(session)

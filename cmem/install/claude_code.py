@@ -9,15 +9,15 @@ import os
 from typing import TYPE_CHECKING
 
 from cmem.install import hooks_json
-from cmem.install.hooks_json import snippet
 from cmem.install.host import RefusedError, Registration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
 __all__ = [
-    "EVENTS", "HOST", "NOTICE", "OWN_SCOPE", "TITLE", "RefusedError", "Registration", "add",
-    "created_by", "hooks", "parse_command", "settings_path", "snippet", "take_out", "warnings",
+    "EVENTS", "HOST", "MATCHERS", "NOTICE", "OPTIONAL", "OWN_SCOPE", "TITLE", "RefusedError",
+    "Registration", "add", "created_by", "hooks", "optional", "parse_command", "settings_path",
+    "snippet", "take_out", "warnings",
 ]  # fmt: skip
 
 HOST = "claude-code"
@@ -38,6 +38,9 @@ TIMEOUTS = {
     "SessionEnd": 5,
 }
 EVENTS = tuple(TIMEOUTS)
+# Event → the setting without which it is not registered, and the tools it is for.
+OPTIONAL: Mapping[str, str] = {"PreToolUse": "recall_files"}
+MATCHERS: Mapping[str, str] = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit"}
 
 
 def settings_path(*, env: Mapping[str, str], user_home: str, scope: str, cwd: str) -> str:
@@ -51,6 +54,17 @@ def settings_path(*, env: Mapping[str, str], user_home: str, scope: str, cwd: st
 def hooks(command: Callable[[str], str]) -> dict[str, dict[str, object]]:
     """Event → the hook to register; ``command`` gives the shell line for an event."""
     return hooks_json.hooks(command, TIMEOUTS)
+
+
+def optional(command: Callable[[str], str], on: Collection[str]) -> dict[str, dict[str, object]]:
+    """The hooks that the settings which are on want besides."""
+    wanted = [event for event, setting in OPTIONAL.items() if setting in on]
+    return hooks_json.hooks(command, dict.fromkeys(wanted, 5))
+
+
+def snippet(wanted: Mapping[str, Mapping[str, object]]) -> str:
+    """What a person adds by hand to a file that we do not edit."""
+    return hooks_json.snippet(wanted, MATCHERS)
 
 
 def parse_command(command: object) -> Registration | None:
@@ -85,4 +99,4 @@ def warnings(text: str, *, launcher: str) -> list[str]:
 
 
 def _ours(launcher: str) -> hooks_json.Ours:
-    return hooks_json.Ours(HOST, EVENTS, launcher)
+    return hooks_json.Ours(HOST, (*EVENTS, *OPTIONAL), launcher, MATCHERS)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
 __all__ = [
-    "EVENTS", "HOST", "NOTICE", "OWN_SCOPE", "TITLE", "add", "created_by", "hooks",
-    "settings_path", "snippet", "take_out", "warnings",
+    "EVENTS", "HOST", "NOTICE", "OWN_SCOPE", "TITLE", "UNSEEN", "add", "created_by",
+    "hooks", "settings_path", "snippet", "take_out", "warnings",
 ]  # fmt: skip
 
 HOST = "codex"
@@ -22,6 +22,11 @@ TITLE = "Codex"
 NOTICE = (
     "Codex runs no hook that you have not trusted: start codex, and trust those of cmem when it "
     "says that hooks need review, or in /hooks. Do so again whenever cmem install has changed them"
+)
+# Trust is kept by the hash of a hook in a form of the host's own.
+UNSEEN = (
+    "Codex runs only hooks that you have trusted, which cannot be seen from here: type /hooks in "
+    "codex"
 )
 OWN_SCOPE = ""
 

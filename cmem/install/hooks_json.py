@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 
 class Ours(NamedTuple):
-    """Whose hooks these are: the host they are for, all events we have there, our launcher."""
+    """Whose hooks these are: the host they are for, all events we have there, our launcher.
+    ``matchers``: event → the tools that its hook is for, where it is not for all."""
 
     host: str
     events: tuple[str, ...]
     launcher: str
+    matchers: Mapping[str, str] = {}
 
 
 class Group(NamedTuple):
@@ -33,13 +35,16 @@ class Group(NamedTuple):
     event: str
     group: int
     item: int
-    clean: bool  # nothing in the group narrows when the hook runs
+    clean: bool  # nothing in the group narrows when the hook runs more than it should
     value: object
 
 
-def snippet(wanted: Mapping[str, Mapping[str, object]]) -> str:
+def snippet(
+    wanted: Mapping[str, Mapping[str, object]], matchers: Mapping[str, str] | None = None
+) -> str:
     """What a person adds by hand to a file that we do not edit."""
-    value = {"hooks": {event: [{"hooks": [hook]}] for event, hook in wanted.items()}}
+    narrow = matchers or {}
+    value = {"hooks": {event: [_group(hook, narrow.get(event))] for event, hook in wanted.items()}}
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
@@ -143,6 +148,10 @@ def checked(text: str, ours: Ours) -> str:
     return text
 
 
+def _group(hook: Mapping[str, object], matcher: str | None) -> dict[str, object]:
+    return {"matcher": matcher, "hooks": [hook]} if matcher else {"hooks": [hook]}
+
+
 def _put(text: str, event: str, hook: dict[str, object], *, ours: Ours) -> str:
     own = [one for one in _own(text, ours) if one.event == event]
     if len(own) == 1 and own[0].clean:
@@ -152,15 +161,14 @@ def _put(text: str, event: str, hook: dict[str, object], *, ours: Ours) -> str:
         return json_edit.replace(text, part, hook)
     if own:
         text = _drop(text, event, ours=ours, created=())
+    group = _group(hook, ours.matchers.get(event))
     at = value_at(text, ["hooks"])
     if at is None:
-        return json_edit.add_member(
-            text, json_edit.root(text), key="hooks", value={event: [{"hooks": [hook]}]}
-        )
+        return json_edit.add_member(text, json_edit.root(text), key="hooks", value={event: [group]})
     array = value_at(text, ["hooks", event])
     if array is None:
-        return json_edit.add_member(text, at, key=event, value=[{"hooks": [hook]}])
-    return json_edit.add_item(text, array, {"hooks": [hook]})
+        return json_edit.add_member(text, at, key=event, value=[group])
+    return json_edit.add_item(text, array, group)
 
 
 def _drop(text: str, event: str, *, ours: Ours, created: Collection[str]) -> str:
@@ -192,7 +200,7 @@ def _own(text: str, ours: Ours) -> list[Group]:
     value = json_edit.check(text)
     found = value.get("hooks") if isinstance(value, dict) else None
     return [
-        Group(event, group, item, clean=_is_clean(entry), value=hook)
+        Group(event, group, item, clean=_is_clean(entry, ours.matchers.get(event)), value=hook)
         for event, groups in (found.items() if isinstance(found, dict) else ())
         for group, entry in enumerate(groups if isinstance(groups, list) else ())
         for item, hook in enumerate(_hooks_of(entry))
@@ -220,8 +228,13 @@ def _hooks_of(entry: object) -> list[object]:
     return found if isinstance(found, list) else []
 
 
-def _is_clean(entry: object) -> bool:
-    return isinstance(entry, dict) and entry.get("matcher") in (None, "", "*")
+def _is_clean(entry: object, matcher: str | None) -> bool:
+    return isinstance(entry, dict) and not is_narrowed(entry.get("matcher"), matcher)
+
+
+def is_narrowed(found: object, wanted: str | None) -> bool:
+    """Whether a matcher keeps our hook from calls that it is for."""
+    return found != wanted if wanted else found not in (None, "", "*")
 
 
 def _is_own(hook: object, ours: Ours) -> bool:

@@ -28,7 +28,7 @@ class Host(Protocol):
 
     HOST: str  # the name in commands and records
     TITLE: str  # the name for people
-    EVENTS: tuple[str, ...]  # all that we have hooks for
+    EVENTS: tuple[str, ...]  # all that we always have hooks for
     NOTICE: str  # what the user still has to do after a registration, "" for nothing
     OWN_SCOPE: str  # how to keep a project's hooks to oneself, "" where the host has no way
 

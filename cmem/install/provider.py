@@ -9,6 +9,7 @@ from typing import NamedTuple
 from cmem import paths, settings
 from cmem.errors import CmemError
 from cmem.install import files, toml_edit
+from cmem.observer import prices
 from cmem.observer.providers import about, claude_cli
 
 
@@ -20,8 +21,9 @@ class Change(NamedTuple):
     after: str
 
 
-def plan(home: str, values: Iterable[tuple[str, str]]) -> Change:
-    """config.toml with these settings in it; everything else in it stays."""
+def plan(home: str, values: Iterable[tuple[str, str | None]]) -> Change:
+    """config.toml with these settings in it, or without those that are None; everything else in
+    it stays."""
     path = paths.config_file(home)
     try:
         with open(path, encoding="utf-8", newline="") as file:
@@ -32,7 +34,10 @@ def plan(home: str, values: Iterable[tuple[str, str]]) -> Change:
         raise CmemError(f"could not read {path}: {error}") from error
     after = before
     for name, value in values:
-        after = toml_edit.set_key(after, name, value)
+        if value is None:
+            after = toml_edit.remove_key(after, name)
+        else:
+            after = toml_edit.set_key(after, name, value)
     return Change(path, before, after)
 
 
@@ -48,10 +53,13 @@ def choose(home: str, name: str) -> bool:
     return carry_out(plan(home, with_place(name, settings.environment(), home)))
 
 
-def with_place(name: str, env: Mapping[str, str], home: str) -> list[tuple[str, str]]:
-    """The provider, and for Claude Code what a background run could not know: which folder
-    holds the login of the person who chooses, and a program in an unusual place."""
-    values = [("provider", name)]
+def with_place(name: str, env: Mapping[str, str], home: str) -> list[tuple[str, str | None]]:
+    """The provider without a model of another one's, and for Claude Code what a background run
+    could not know: which folder holds the login of the person who chooses, and a program in an
+    unusual place."""
+    values: list[tuple[str, str | None]] = [("provider", name)]
+    if foreign_model(home, name):
+        values.append(("model", None))
     if name != claude_cli.NAME or not settings.trusts_environment(env):
         return values
     document = settings.read_document(home)
@@ -63,6 +71,31 @@ def with_place(name: str, env: Mapping[str, str], home: str) -> list[tuple[str, 
     if found and found != usual and "claude_path" not in document:
         values.append(("claude_path", found))
     return values
+
+
+def foreign_model(home: str, name: str) -> str:
+    """The model in config.toml that the provider ``name`` would not know, because it was set for
+    the one before; "" where there is none. Rules ask nobody, so what is set can stay."""
+    document = settings.read_document(home)
+    model = str(document.get("model", ""))
+    before = document.get("provider", "extract")
+    if not model or name in ("extract", before):
+        return ""
+    if name == claude_cli.NAME:
+        fits = prices.find(model) is not None or "claude" in model
+    elif name == "anthropic":
+        fits = model.startswith("claude-") and not document.get("base_url")
+    else:
+        fits = False
+    return "" if fits else model
+
+
+def taken_out(model: str, name: str) -> str:
+    """What is told of a model that went with the provider it was set for."""
+    return (
+        f"Took model = {model} out of config.toml: it was set for another provider. "
+        f"`cmem provider use {name} --model NAME` sets one."
+    )
 
 
 def explain(home: str, chosen: settings.Settings) -> list[str]:
@@ -82,7 +115,10 @@ def explain(home: str, chosen: settings.Settings) -> list[str]:
     if lacks:
         hint = ""
         if not chosen.api_key and chosen.provider == "anthropic":
-            hint = " (CMEM_API_KEY works for commands you type, not for background runs.)"
+            hint = (
+                " `cmem provider use anthropic --key-from-stdin` writes it there. (CMEM_API_KEY "
+                "works for commands you type, not for background runs.)"
+            )
         lines.append(
             f"It still needs {lacks}, in {paths.config_file(home)}. "
             f"Until then turns are kept and wait.{hint}"

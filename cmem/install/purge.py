@@ -9,7 +9,7 @@ from cmem import lock, paths
 from cmem.errors import BusyError, CmemError
 
 WAIT_MS = 10_000
-FOLDERS = ("backups", "filtered", "quarantine", "reports", "spill")
+FOLDERS = ("backups", "filtered", "quarantine", "recall", "reports", "spill")
 # With what SQLite, the launcher and a killed write leave beside a file.
 PREFIXES = (
     "compress.log",

@@ -32,6 +32,25 @@ def set_key(text: str, key: str, value: str) -> str:
     return new
 
 
+def remove_key(text: str, key: str) -> str:
+    """``text`` without the line of the key; what is behind it on the line goes too."""
+    before = _load(text)
+    if key not in before:
+        return text
+    pattern = rf"^[ \t]*{key}[ \t]*=[ \t]*{_VALUE}[^\n]*(?:\n|\Z)"
+    new = re.sub(pattern, "", text, count=1, flags=re.MULTILINE)
+    if _loaded_or_none(new) != {name: value for name, value in before.items() if name != key}:
+        raise ConfigError(f"could not take {key} out of config.toml; delete its line by hand")
+    return new
+
+
+def _loaded_or_none(text: str) -> dict[str, object] | None:
+    try:
+        return _load(text)
+    except ConfigError:
+        return None
+
+
 def _quoted(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 

@@ -11,23 +11,39 @@ NO_USAGE = Usage(0, 0, 0, 0, 0.0)
 
 class ProviderError(Exception):
     """The provider is in trouble, not the unit. ``kind``: auth | config | quota | overload |
-    transport. ``retry_after_s`` is what the provider itself asked for."""
+    transport. ``retry_after_s`` is what the provider itself asked for. ``usage``: what the call
+    took, where that was told. ``served``: it may have been answered and charged, and nobody
+    knows for how much; so is a transport that broke, unless it is said that nothing arrived."""
 
-    def __init__(self, kind: str, message: str, *, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        usage: Usage = NO_USAGE,
+        served: bool | None = None,
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.retry_after_s = retry_after_s
+        self.usage = usage
+        self.served = kind == "transport" if served is None else served
 
 
 class UnusableReply(Exception):  # noqa: N818 - the reply is the subject, not the error
-    """The provider answered, and the answer is neither a record nor an explicit skip."""
+    """The provider answered, and the answer is neither a record nor an explicit skip.
+    ``served``: it was charged, and nobody knows for how much."""
 
-    def __init__(self, reason: str, *, usage: Usage = NO_USAGE, calls: int = 1) -> None:
+    def __init__(
+        self, reason: str, *, usage: Usage = NO_USAGE, calls: int = 1, served: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.usage = usage
         self.calls = calls
+        self.served = served
 
 
 class MissingCredential(Exception):  # noqa: N818 - the credential is the subject

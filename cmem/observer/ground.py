@@ -39,11 +39,38 @@ PATH = re.compile(
     rf"(?<!{LETTER})(?<![.:/\\~@+%-])(?:[A-Za-z]:)?(?:[/\\]|{NAME}{{1,80}}[/\\])(?:{NAME}{{1,80}}[/\\]){{0,30}}"
     rf"{NAME}{{0,80}}\.[A-Za-z][A-Za-z0-9]{{0,7}}(?!{LETTER})(?![/\\])"
 )
+# A path says by its beginning that it is one, or by a first folder that the unit knows.
+ROOTED = re.compile(
+    rf"(?<!{LETTER})(?<![.:/\\~@+%<>*$)\]}}-])(?:~|\.{{1,2}})?/(?:{NAME}{{1,80}}/){{0,30}}{NAME}{{1,80}}/?"
+)
+FOLDERED = re.compile(
+    rf"(?<!{LETTER})(?<![.:/\\~@+%<>*$-])({NAME}{{1,80}})/(?:{NAME}{{1,80}}/){{0,30}}{NAME}{{1,80}}"
+)
+# Endings of files; not those that properties of objects have too, as in console.log.
+CODE = (
+    "py|pyi|ipynb|js|mjs|cjs|ts|tsx|jsx|vue|svelte|go|rs|rb|java|kt|scala|swift|cc|cpp|hpp|cs|php|pl"
+    "|lua|exs|erl|hs|clj|dart|sh|bash|zsh|ps1|bat|sql|proto|graphql|html|css|scss|md|rst|txt|json"
+    "|jsonl|toml|yaml|yml|ini|cfg|xml|csv|sqlite|pem|crt|tf|gradle|mk"
+)
+# A file by its name alone. What begins with a capital and ends with .js is a product.
+FILE = re.compile(
+    rf"(?<![\w./\\@-])(?![A-Z]\w*\.js\b)(?:[\w-]{{1,80}}\.){{1,4}}(?:{CODE})(?![\w/(-])(?!\.\w)"
+    r"|(?<![\w./\\@-])(?:Dockerfile|Containerfile|Makefile|Jenkinsfile|Procfile|Vagrantfile|Gemfile"
+    r"|Rakefile|Justfile|\.env(?:\.\w+)?|\.\w{2,20}rc|\.(?:git|docker)ignore)(?![\w/.-]|\.\w)",
+    re.A,
+)
+HOST = re.compile(
+    rf"(?<![\w.-])(?:(?:[a-z0-9-]{{1,60}}\.){{1,5}}(?:{DOMAINS}|zone|page|site|cloud|info|biz)(?::\d+)?(?:/{END}*)?"
+    rf"|(?:[a-z0-9-]{{1,60}}\.){{1,5}}[a-z]{{2,24}}/{END}+"
+    rf"|\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d+)?)(?![\w-])",
+    re.I | re.A,
+)
 LINE_SUFFIX = re.compile(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
 PLACE_SUFFIX = re.compile(r"(?<=[A-Za-z0-9])\(\d+(?:,\d+)?\)$")
 QUOTED = re.compile(
     r"`([^`\n]{0,300})`|\"([^\"\n]{0,300})\"|“([^”\n]{0,300})”|„([^“”\n]{0,300})[“”]"
     r"|«([^»\n]{0,300})»|「([^」\n]{0,300})」|『([^』\n]{0,300})』"
+    r"|(?<![\w'])'([^'\s][^'\n]{1,300})'(?![\w'])"
 )
 SHORTEST = 2.5
 # Where a quotation says that it left something out, or joined lines.
@@ -175,7 +202,20 @@ def invented(text: str, ground: Ground) -> list[str]:
     rest = URL.sub(" ", text)
     found += [one for one in SHA.findall(rest) if _is_sha(one) and not ground.holds(one)]
     found += [one for one in PATH.findall(rest) if not ground.knows_path(one)]
+    rest = PATH.sub(" ", rest)
+    found += [one for one in _plain_paths(rest, ground) if not ground.knows_path(one)]
     return list(dict.fromkeys(found))
+
+
+def _plain_paths(text: str, ground: Ground) -> list[str]:
+    """The paths of a text that end without an extension. One name behind a slash may be a command
+    or a route, and is none."""
+    rooted = [one.rstrip(TRAILING) for one in ROOTED.findall(text)]
+    found = [one for one in rooted if one.strip("/").count("/") or one[0] != "/"]
+    for match in FOLDERED.finditer(ROOTED.sub(" ", text)):
+        if ground.holds_word(match[1] + "/") and "." not in match[0].rpartition("/")[2].strip("."):
+            found.append(match[0].rstrip(TRAILING))
+    return [one for one in found if any(char.isalnum() for char in one)]
 
 
 def _trimmed(url: str) -> str:
@@ -205,7 +245,16 @@ def doubtful(text: str, ground: Ground) -> list[str]:
     pieces = ["".join(found) for found in QUOTED.findall(text)]
     found = [one for one in pieces if weight(one) > SHORTEST and not _quoted(one, ground)]
     rest = QUOTED.sub(" ", text)
-    return list(dict.fromkeys(found + [one for one in NUMBER.findall(rest) if _odd(one, ground)]))
+    found += [one for one in NUMBER.findall(HOST.sub(" ", rest)) if _odd(one, ground)]
+    return list(dict.fromkeys(found + _names(PATH.sub(" ", URL.sub(" ", text)), ground)))
+
+
+def _names(text: str, ground: Ground) -> list[str]:
+    """The files and hosts that a text calls by their names alone, and that do not occur. They are
+    only in doubt: a name can be right that nobody has written before."""
+    hosts = [_trimmed(one) for one in HOST.findall(text)]
+    named = [*hosts, *FILE.findall(HOST.sub(" ", text))]
+    return [one for one in named if not ground.holds_word(one) and not ground.holds(one)]
 
 
 def _quoted(piece: str, ground: Ground) -> bool:

@@ -20,6 +20,8 @@ from cmem.model import Usage
 
 # What vendors add to a name: a date, a version of their own, a word for the newest.
 ADDED = re.compile(r"(?:[-@]\d{8})?(?:-v\d+(?::\d+)?)?(?:-latest)?$")
+WINDOW = re.compile(r"\[\w+\]$")
+FAMILY = "claude-"
 FILE = "prices.toml"
 FIELDS = ("input", "output", "cache_read", "cache_write")
 # Usual multiples of the input price where a list does not say.
@@ -98,10 +100,13 @@ def microusd(usage: Usage, price: Price) -> int:
     )
 
 
-def charge(usage: Usage, model: str, known: PriceList) -> int | None:
+def charge(usage: Usage, model: str, known: PriceList, *, asked: str = "") -> int | None:
     """What a call cost in micro-dollars: by the user's own price, else as the provider told it,
-    else by the list; None where nobody knows."""
+    else by the list; None where nobody knows. ``asked``: the model that was asked for, whose price
+    counts where the answer names one that nobody has a price of."""
     price = find(model, known)
+    if price is None and asked:
+        model, price = asked, find(asked, known)
     if price is not None and is_own(model, known):
         return microusd(usage, price)
     if usage.cost_usd > 0:
@@ -117,11 +122,15 @@ def age_days(known: PriceList, today: date) -> int:
 
 
 def _listed(model: str, known: PriceList) -> str:
+    """The name under which a model is listed, by what it is called: with what a vendor adds, a
+    window behind it (``sonnet[1m]``), with or without the family's name in front."""
     name = _plain(model)
-    if name in known.models:
-        return name
-    plain = ADDED.sub("", name)
-    return known.aliases.get(plain, plain)
+    plain = ADDED.sub("", WINDOW.sub("", name))
+    bare = plain.removeprefix(FAMILY)
+    for one in (name, plain, FAMILY + bare, known.aliases.get(bare, "")):
+        if one in known.models:
+            return one
+    return plain
 
 
 def _plain(model: str) -> str:

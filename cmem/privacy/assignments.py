@@ -43,6 +43,10 @@ class _Place(NamedTuple):
     kind: str
     flag: bool
 
+    @property
+    def name(self) -> str:
+        return self.text[self.start : self.end]
+
 
 _NAME_CHARS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.")
 _NAME = re.compile(r"[\w.-]{1,80}", re.ASCII)
@@ -50,6 +54,8 @@ _NAME = re.compile(r"[\w.-]{1,80}", re.ASCII)
 # What may stand between a name and its value: in code, settings, tables, elements, sentences.
 _JOINT = re.compile(
     r"""[\\"'\]]{0,6}(?:
+        (?P<below>[ ]{0,2}:[ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\r?\n[-+>]?[ \t]{0,24}(?=[^\s:]{6,128}[ \t]{0,8}\r?(?:\n|$)))
+      |
         [ ]{0,4}:[ ]{0,2}[A-Za-z][\w.]{0,24}(?:[ ]\|[ ][A-Za-z]{1,12}|\[[\w.]{1,24}\])?[ ]{0,2}=(?!=)
       | [ \t]{0,16}(?:=>|:=|\?=|:(?!:)|=(?!=))
       | [ \t]{0,4},?\s{0,40}(?:(?<=\n)[-+][ \t]{0,40})?\\{0,2}["']?(?:value|Value|VALUE)\\{0,2}["']?[ ]{0,2}[:=]
@@ -61,13 +67,19 @@ _JOINT = re.compile(
     re.VERBOSE,
 )
 _AFTER_FLAG = re.compile(
-    r"(?:=|[ \t]{1,4})(?P<quote>\\{0,3}[\"'])?(?P<tag>(?!))?(?P<told>(?!))?(?P<beside>(?!))?(?P<argued>(?!))?"
+    r"(?:=|[ \t]{1,4})(?P<quote>\\{0,3}[\"'])?(?P<tag>(?!))?(?P<told>(?!))?(?P<beside>(?!))?(?P<argued>(?!))?(?P<below>(?!))?"
 )
 _SETS = ("ENV ", "ARG ", "setx ", "set -x ", "set -gx ", "set -Ux ", "setenv ")
 # A bare value: to where code, a shell or a list would go on; and what a password may hold besides.
 _BARE = re.compile(r"[^\s\"'`<>;&|(){}\[\],\\]{1,512}")
+_LOOSE = re.compile(r"\S{1,512}")
 _WIDE = re.compile(r"[^\s\"'`]{1,512}")
 _SHOUT = re.compile(r"[A-Z][A-Z0-9_]{1,79}")
+# Of a variable's name, where a key is that of a thing and no secret.
+_OF_A_THING = re.compile(
+    r"(?:^|_)(?:GPG|PGP|COMMIT|HASH|SHA\d*|MD5|OBJECT|S3|FILE|REDIS|REGISTRY|INDEX|ROUTING|TRANSLATION)_"
+)
+_PROMPT = re.compile(r"[ \t]{0,40}(?:[-+>#*][ \t]{0,4}){0,2}(?:[A-Za-z]{1,12} ){0,3}")
 _LINE = re.compile(
     r"[ \t]{0,40}(?:[-+>][ \t]{0,4}){0,2}(?:export |set |env |const |local |declare -x )?$"
 )
@@ -75,6 +87,7 @@ _LINE = re.compile(
 _TRIES = 3
 _WORK = 2_000
 _LONG = 128
+_KEY_LENGTH = 16
 # What passwords seldom hold and other arguments of a call often do.
 _SIGNS = re.compile(r"[\\:=]")
 _CALLS = "([{"
@@ -153,7 +166,10 @@ def _value(place: _Place) -> _Value | None:
             return None
     quote = joint["quote"]
     start = joint.end()
-    if quote:
+    if joint["below"] and not quote:
+        match = _LOOSE.match(text, start)
+        value = match[0] if match else ""
+    elif quote:
         close = closing(text, quote, start)
         if close < 0:
             return None
@@ -212,8 +228,12 @@ def _counts(found: _Value) -> bool:
     """Whether the value is a secret: the less sure the place, the more it has to look like one."""
     place, joint, value, _start = found
     kind = place.kind
+    if joint["below"]:
+        return _is_below(place, value)
     if kind == secret_names.KEY:
-        return entropy.is_key(value)
+        if entropy.is_key(value):
+            return True
+        return _is_variable(place, joint) and is_variable_key(place.name, value)
     if kind == secret_names.AUTH:
         return is_basic(value)
     if kind == secret_names.SIGNATURE:
@@ -232,6 +252,32 @@ def _counts(found: _Value) -> bool:
     if joint["told"] and kind == secret_names.PASSWORD and entropy.has_digit(value):
         return len(value) >= 6 and is_quoted(kind, value)
     return entropy.is_random_word(value)
+
+
+def _is_variable(place: _Place, joint: re.Match[str]) -> bool:
+    """Whether the name is set as that of a variable of the environment is."""
+    return bool(_SHOUT.fullmatch(place.name)) and joint[0].strip("\"'`\\") in ("=", ": ")
+
+
+def is_variable_key(name: str, value: str) -> bool:
+    """Whether a variable of this name holds a key: ``STRIPE_KEY``, but no ``GPG_KEY``."""
+    if entropy.is_key(value):
+        return True
+    if "_" not in name or _OF_A_THING.search(name) or len(value) < _KEY_LENGTH:
+        return False
+    if entropy.is_commit(value) or ("/" in value and value == value.lower()):
+        return False
+    return entropy.is_random_word(value)
+
+
+def _is_below(place: _Place, value: str) -> bool:
+    """Whether a secret stands in the line below its name, which begins a line as a prompt does."""
+    line = place.text.rfind("\n", max(0, place.start - 80), place.start) + 1
+    if not _PROMPT.fullmatch(place.text, line, place.start) or not entropy.has_digit(value):
+        return False
+    if place.kind == secret_names.PASSWORD:
+        return is_given(place.kind, value) and value[-1] not in "(){}[],;:"
+    return place.kind in (secret_names.SECRET, secret_names.TOKEN) and entropy.is_random_word(value)
 
 
 def is_given(kind: str, value: str) -> bool:

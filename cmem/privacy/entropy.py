@@ -25,7 +25,11 @@ _STAND_IN = re.compile(
     r"|insert[-_ ]|replace[-_ ]?(?:me|with)|dummy|not[-_ ]?(?:set|real|a)[-_ ]|x{4}|\*{3}|\.{3}|…|•|<[a-z]"
     r"|\$\{|\$\(|\{\{|%\(|%\{|#\{|\{[a-z_]\w{0,40}\}|process\.env|os\.environ|getenv|ENV\["
 )
-_OPENS = ("$", "<", "[", "{", "%", "(", "!", "&", "@{", "…", "*", "=", "|", ">", "`")
+_OPENS = ("$", "<", "[", "{", "(", "@{", "…", "=", "|", ">", "`")
+# What a password may begin with as well as a pointer, a tag, an alias, a variable of a shell or
+# what a format puts a value for: those go on with a name.
+_SIGNS = "%!&*"
+_FORMAT = re.compile(r"(?:%[-+0-9.#]{0,6}[A-Za-z%]|[^A-Za-z0-9%]|[TZ])+")
 _HARMLESS = re.compile(
     r"(?:[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # UUID
     r"|(?:sha(?:1|224|256|384|512)|md5|h1)[:-][A-Za-z0-9+/=]{16,128}"  # digest with its name
@@ -63,6 +67,10 @@ def is_placeholder(value: str) -> bool:
     """Whether the value stands for a secret without being one."""
     if value.startswith(_OPENS) or len(set(value)) < 3 or _STAND_IN.search(value):
         return True
+    if value[0] in _SIGNS:
+        rest = value.strip(_SIGNS)
+        if not rest or is_name(rest) or is_harmless(rest) or _FORMAT.fullmatch(value):
+            return True
     bare = re.sub(r"[^a-z0-9]", "", value.lower())
     return bare in _STANDING_IN or bare.rstrip("0123456789") in _STANDING_IN
 
@@ -75,6 +83,11 @@ def is_harmless(value: str) -> bool:
 def is_name(value: str) -> bool:
     """Whether the value reads as a name or as words, as code and prose have them."""
     return (_WORDS.fullmatch(value) or _NAME.fullmatch(value)) is not None
+
+
+def is_commit(value: str) -> bool:
+    """Whether the value may name a commit or a public key."""
+    return len(value) == 40 and _DIGEST.fullmatch(value) is not None
 
 
 def is_phrase(value: str) -> bool:

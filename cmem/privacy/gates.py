@@ -3,16 +3,20 @@
 The payload is looked at as bytes, so that the many that hold nothing pay microseconds and
 load neither ``json`` nor ``re``. A hit only costs time; a miss would cost a secret: a gate
 must fire wherever its rule (``rules.py``, ``scrub.py``) could match, in every spelling JSON
-has for it.
+has for it. What hides a word from a search for it is taken away first (``seen.py``).
 """
+
+from cmem.privacy.seen import shown, spelled
 
 # Looked for in the payload as it is: token formats are case-sensitive.
 EXACT = (
-    b"ACCA", b"xox", b"xapp-", b"hooks.slack.com", b"AIza", b"GOCSPX-", b"ya29.", b"k_live_",
-    b"k_test_", b"_v1_", b"lin_api_", b"tskey-", b"rubygems_", b"AGE-SECRET-KEY-",
-    b"PRIVATE KEY", b"PuTTY-User-Key", b'"image', b";base64,", b'"base64"', b"iVBORw0KGgo",
-    b"9j/4AA", b"R0lGOD", b":\\/\\/",
+    b"ACCA", b"xox", b"xapp-", b"AIza", b"GOCSPX-", b"ya29.", b"k_live_", b"k_test_", b"_v1_", b"lin_api_",
+    b"tskey-", b"rubygems_", b"PRIVATE KEY", b"PuTTY-User-Key", b'"image', b"iVBORw0KGgo", b"9j/4AA",
+    b"R0lGOD", b":\\/\\/",
 )  # fmt: skip
+
+# Of those that are words of their own, a payload's words tell (_COUNTING).
+WORDED = (b"hooks.slack.com", b";base64,", b"AGE-SECRET-KEY-")
 
 # As EXACT, but looked for only where some word before an underscore ends as they do.
 UNDERSCORED = (
@@ -28,87 +32,79 @@ LETTERED = (
     (b"IA", slice(-2, None), frozenset((b"AK", b"AS", b"AB"))),
 )
 
-# Looked for in the lower-cased payload.
-FOLDED = (
-    b"cmem-memory", b"system-reminder", b"persisted-output", b"authorization", b"bearer ",
-    b"api-key", b"printenv", b"export -p",
-    b"netrc", b"kubeconfig", b"credentials",
-    b"op read", b"op item get", b"pass show",
-    b"/environ", b".my.cnf", b"-password",
-)  # fmt: skip
-
-# Looked for only where their first word is: most payloads hold none of those.
+# Looked for in the lower-cased payload: words may be joined to these.
+FOLDED = (b"authorization", b"bearer ", b"api-key", b"credentials")
 PAIRS = (
     (b"-token", (b"auth-t", b"private-t", b"job-t", b"access-t", b"identity-t")),
-    (b"id_", (b"id_rsa", b"id_dsa", b"id_ecdsa", b"id_ed25519")),
-    (b"secret", (b"secret.", b"secrets.", b"secrets/", b"secrets\\", b"kubectl")),
-    (b"docker", (b"docker inspect", b" config", b".docker")),
-    (b"aws ", (b"configure", b"get-secret-value", b"get-parameter")),
-    (b" auth ", (b" auth token", b" auth status")),
-    (b"declare -", (b"declare -x", b"declare -p")),
     (b"service", (b"service-account", b"service_account")),
-    (b"shadow", (b"/shadow", b"/gshadow")),
-    (b"vault ", (b"vault read", b"vault kv")),
-    (b"hosts.y", (b"gh",)),
-    (b"terraform ", (b"terraform output",)),
-    (b"heroku ", (b"heroku config",)),
+    (b"id_", (b"id_rsa", b"id_dsa", b"id_ecdsa", b"id_ed25519")),
 )
+
+# Words that count where they stand alone, each with what else must be in the payload then; with
+# nothing, where what stands around the word is looked at (_around). One text, because a hook
+# pays for every object that it makes of it.
+_COUNTING = (
+    b"\n_netrc:netrc\naccess_tokens:access_tokens.\naccesstokens:accesstokens."
+    b"\nauth:auth.json"
+    b"\naws:configure|get-secret-value|get-parameter|assume-role|get-session-token|get-login-password|create-access-key"
+    b"\naz:get-access-token|keys list|list-keys|connection-string|credential show"
+    b'\nbase64:;base64,|"base64\nbun:\nbw:bw get|bw list|bw export|bw unlock'
+    b"\nchamber: read| export| env\ncmem:cmem-memory\ncnf:.my.cnf|.mylogin.cnf"
+    b"\ncompgen:compgen -\nconfig:config view\ncopilot:hosts.json|apps.json"
+    b"\ndeclare:declare -x|declare -p\ndeno:\ndirenv: export| dump"
+    b"\ndocker:docker inspect| config|.docker\ndotenv: list| get\ndotenvx: list| get\necho:"
+    b"\nelixir:"
+    b"\nenv:item env:|content env:|gci env:|gi env:|gc env:|dir env:|ls env:|cat env:|type env:|path env:"
+    b"\nenviron:/environ\nexport:export -p\ngh: auth token| auth status\ngit:credential fill"
+    b"\nglab: auth token|glab-cli\ngopass:gopass show|gopass cat"
+    b"\ngpg2: -d|--decrypt|--export-secret\ngpg: -d|--decrypt|--export-secret"
+    b"\ngshadow:/gshadow\nheroku:heroku config\nhosts:hosts.y\ninfisical: export"
+    b"\nkeepassxc:-cli show|-cli clip\nkeychain:.keychain\nkeyring:keyring get"
+    b"\nkeys:private-keys-v1\nkeystore:.keystore\nkubeconfig:kubeconfig\nlpass:lpass show"
+    b"\nmsal_token_cache:msal_token_cache\nnetlify:netlify env:\nnetrc:netrc\nnode:\nnodejs:"
+    b"\noauth_creds:oauth_creds.json\noc:secret\nop:op read|op item get|op inject\npass:pass show\nperl:"
+    b"\npersisted:persisted-output\nphp:\npowershell:\nprint:\nprintenv:printenv\nprintf:"
+    b"\npwsh:\npy:\npython2:\npython3:\npython:\nrailway:railway variables\nrbw:rbw get"
+    b"\nrclone:rclone.conf\nreadonly:readonly -p\nrscript:\nruby:"
+    b"\nsecret:secret.|age-secret-key-|kubectl|keyvault secret|secret-tool"
+    b"\nsecrets:secrets.|secrets/|secrets\\|kubectl|secrets versions|doppler secrets|infisical secrets"
+    b"\nsecring:secring.gpg\nsecurity:-password|dump-keychain\nset:\nshadow:/shadow"
+    b"\nshow:show-environment|show-secrets\nslack:hooks.slack.com"
+    b"\nsops:sops -d|decrypt|exec-env\nsystem:system-reminder\nterraform: output| state| show"
+    b"\ntofu: output| state| show\ntypeset:typeset -x|typeset -p"
+    b"\nvault:vault read|vault kv|vault view|vault decrypt\nvercel:vercel env\nwhoami:whoami -"
+    b"\nwp:wp-config.php\nwrite:\n"
+)
+_NAMES = [row.partition(b":")[0] for row in _COUNTING.split(b"\n") if row]
+# The letter of an escape (\\n, \\t) sticks to the word after it.
+_WATCHED = frozenset(_NAMES + [b"n" + name for name in _NAMES] + [b"t" + name for name in _NAMES])
 
 # Names that begin with a dot, looked for only where some word after a dot begins as they do.
 DOTTED = (
     b".pem", b".p12", b".pfx", b".jks", b".npmrc", b".pypirc", b".aws", b".ssh", b".kube",
-    b".tfvars", b".tfstate", b".pgpass", b".htpasswd", b".vault-token",
+    b".tfvars", b".tfstate", b".pgpass", b".htpasswd", b".vault-token", b".kdbx", b".ppk", b".s3cfg",
+    b".boto", b".dockercfg", b".terraformrc", b".databrickscfg", b".mylogin.cnf",
 )  # fmt: skip
 _HEADS = frozenset([name[1:4] for name in DOTTED])
 
-# An ASCII letter written as an escape hides every literal above; no host writes one so.
-ESCAPED = (b"\\u002", b"\\u003", b"\\u004", b"\\u005", b"\\u006", b"\\u007")
-
-# Characters that show nothing (rules.INVISIBLE) by their first byte, by all but the last byte,
-# and their last bytes; as they stand in a payload, then as escapes. Those of plane 14, which are
-# all of this sort, and halves of a pair are known by how they begin.
-UNSEEN = (
-    (b"\xc2", ((b"\xc2", b"\x80\x81\x82\x83\x84\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x90\x91\x92\x93\x94\x95\x96\x97\x98\x99\x9a\x9b\x9c\x9d\x9e\x9f\xad"),)),
-    (b"\xcd", ((b"\xcd", b"\x8f"),)),
-    (b"\xd8", ((b"\xd8", b"\x80\x81\x82\x83\x84\x85\x9c"),)),
-    (b"\xdb", ((b"\xdb", b"\x9d"),)),
-    (b"\xdc", ((b"\xdc", b"\x8f"),)),
-    (b"\xe0", ((b"\xe0\xa2", b"\x90\x91"), (b"\xe0\xa3", b"\xa2"))),
-    (b"\xe1", ((b"\xe1\x85", b"\x9f\xa0"), (b"\xe1\x9e", b"\xb4\xb5"), (b"\xe1\xa0", b"\x8b\x8c\x8d\x8e\x8f"))),
-    (b"\xe2", ((b"\xe2\x80", b"\x8b\x8c\x8d\x8e\x8f\xaa\xab\xac\xad\xae"), (b"\xe2\x81", b"\xa0\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8\xa9\xaa\xab\xac\xad\xae\xaf"), (b"\xe2\xa0", b"\x80"))),
-    (b"\xe3", ((b"\xe3\x85", b"\xa4"),)),
-    (b"\xef", ((b"\xef\xb8", b"\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f"), (b"\xef\xbb", b"\xbf"), (b"\xef\xbe", b"\xa0"), (b"\xef\xbf", b"\xb0\xb1\xb2\xb3\xb4\xb5\xb6\xb7\xb8\xb9\xba\xbb"))),
-    (b"\xf0", ((b"\xf0\x91\x82", b"\xbd"), (b"\xf0\x91\x83", b"\x8d"), (b"\xf0\x93\x90", b"\xb0\xb1\xb2\xb3\xb4\xb5\xb6\xb7\xb8\xb9\xba\xbb\xbc\xbd\xbe\xbf"), (b"\xf0\x9b\xb2", b"\xa0\xa1\xa2\xa3"), (b"\xf0\x9d\x85", b"\xb3\xb4\xb5\xb6\xb7\xb8\xb9\xba"))),
-)  # fmt: skip
-_PLANE_14 = b"\xf3\xa0"
-_PAIRED = (b"d8", b"d9", b"da", b"db", b"dc", b"dd", b"de", b"df")
-UNSEEN_CODES = (
-    b"0000 0001 0002 0003 0004 0005 0006 0007 0008 000b 000c 000e 000f 0010 0011 0012 0013 "
-    b"0014 0015 0016 0017 0018 0019 001a 001b 001c 001d 001e 001f 007f 0080 0081 0082 0083 "
-    b"0084 0086 0087 0088 0089 008a 008b 008c 008d 008e 008f 0090 0091 0092 0093 0094 0095 "
-    b"0096 0097 0098 0099 009a 009b 009c 009d 009e 009f 00ad 034f 0600 0601 0602 0603 0604 "
-    b"0605 061c 06dd 070f 0890 0891 08e2 115f 1160 17b4 17b5 180b 180c 180d 180e 180f 200b "
-    b"200c 200d 200e 200f 202a 202b 202c 202d 202e 2060 2061 2062 2063 2064 2065 2066 2067 "
-    b"2068 2069 206a 206b 206c 206d 206e 206f 2800 3164 fe00 fe01 fe02 fe03 fe04 fe05 fe06 "
-    b"fe07 fe08 fe09 fe0a fe0b fe0c fe0d fe0e fe0f feff ffa0 fff0 fff1 fff2 fff3 fff4 fff5 "
-    b"fff6 fff7 fff8 fff9 fffa fffb "
+# An ASCII letter written as an escape hides every literal above, and a line break the word
+# behind it; no host writes one so. So does the first half of a letter of mathematics.
+ESCAPED = (
+    *(
+        b"\\u0009",
+        b"\\u000a",
+        b"\\u000A",
+        b"\\u000d",
+        b"\\u000D",
+        b"\\u002",
+        b"\\u003",
+        b"\\u004",
+        b"\\u005",
+        b"\\u006",
+        b"\\u007",
+    ),
+    *(b"\\ud835", b"\\uD835"),
 )
-# The wide letters of "private": what comes before them, which they are, how far they are from
-# those they stand for.
-WIDE = (
-    (b"\xef\xbc", b"\xb0\xb2\xa9\xb6\xa1\xb4\xa5", 0x60),
-    (b"\xef\xbd", b"\x90\x92\x89\x96\x81\x94\x85", 0x20),
-)
-_WIDE_CODES = {
-    b"ff%02x" % (0x21 + at): b"abcdefghijklmnopqrstuvwxyz"[at % 32 : at % 32 + 1]
-    for at in (0, 4, 8, 15, 17, 19, 21, 32, 36, 40, 47, 49, 51, 53)
-}
-# Entities for such characters that have a name.
-NAMES = (
-    b"shy", b"zwj", b"zwnj", b"lrm", b"rlm", b"ZeroWidthSpace", b"NoBreak", b"Negative", b"Invisible",
-    b"ApplyFunction", b"it;", b"ic;", b"af;",
-)  # fmt: skip
-_NAME_HEADS = frozenset([name[:2] for name in NAMES])
 
 # Common inside words ("task-", "msg."): only a start of a word followed by a long token counts.
 TOKENS = (b"sk-", b"hf_", b"npm_", b"pypi-", b"SG.", b"eyJ", b"gsk_", b"r8_", b"xai-", b"pplx-")
@@ -125,35 +121,35 @@ _ENDS = frozenset(b"\"'\\|;&>)}`\t\r\n")
 _AFTER_NAME = frozenset(bytes([end]) for end in b"\" \\'|;&><,`=:~)($}{@")
 _OPTIONS = (b"-0", b"--null", b"2>", b"1>")
 _AFTER_LISTING = frozenset([b"", b" ", *(bytes([end]) for end in _ENDS)])
-_CONTROLS = frozenset(bytes((char,)) for char in b"0123456789:;<=>?mK")
-_PARAMETERS = b"0123456789:;<=>?"
-_ASCII = bytes(range(128))
-_BETWEEN = b" !#$%&'()*+,-."
-_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 # A command as a list of its words.
 LISTED = (b'command":["', b'command": ["', b'cmd":["', b'cmd": ["')
+_WORD_OF_ENV = _WORD | frozenset(b"-")
+_TELLING = (b"token", b"secret", b"passw", b"passphrase", b"key", b"_pass", b"_pwd", b"credential", b"_auth")  # fmt: skip
+_FLAGS = (b" -c", b" -e", b" -p", b" -r", b" -ne", b" -le", b" eval", b"--eval", b"--print", b"<<", b"\\t-", b"\\teval")  # fmt: skip
+# Word for word, in lower case.
+_SEPARATED = b" " * 48 + b"0123456789" + b" " * 37 + b"_ abcdefghijklmnopqrstuvwxyz" + b" " * 133
 _IN_STORE = bytes(_WORD) + b"./@-"
-_OBJECTS = (b"process", b"meta")
 
 
 def hit(payload: bytes) -> bool:
     """Whether the payload has to be scrubbed."""
     # Whatever matches in the payload does so in what is seen of it, but for the start of a word.
-    seen = _seen(payload)
+    seen = shown(payload)
     return _hit(seen, payload) or _listed(seen)
 
 
 def form(text: bytes) -> bool:
     """Whether the text may hold a secret that shows by its form alone."""
-    return _formed(_seen(text), text)
+    seen = shown(text)
+    return _formed(seen, text) or any(literal in seen for literal in WORDED)
 
 
 def _hit(payload: bytes, given: bytes) -> bool:
     if _formed(payload, given):
         return True
-    if b"\\u00" in payload:
+    if b"\\u" in given:
         for literal in ESCAPED:
-            if literal in payload:
+            if literal in given:
                 return True
     folded = payload.lower()
     for literal in FOLDED:
@@ -165,15 +161,12 @@ def _hit(payload: bytes, given: bytes) -> bool:
                 if literal in folded:
                     return True
     return (
-        _dotted(folded)
-        or (b"private" in folded and _private(folded))
+        _commanded(folded)
+        or _dotted(folded)
+        or _private(spelled(folded))
         or (b".env" in folded and _dotenv(folded))
         or (b"://" in payload and _userinfo(payload))
         or _key_file(folded)
-        or _listing(folded, b"env")
-        or _listing(folded, b"set")
-        or _listing(folded, b"export")
-        or _password_store(folded)
     )
 
 
@@ -209,184 +202,42 @@ def _listed(payload: bytes) -> bool:
     return False
 
 
-# --- what is seen of a payload --------------------------------------------------------
-
-
-def _seen(payload: bytes) -> bytes:
-    """The payload without characters nobody sees: they may stand inside a word that counts.
-    Itself where there are none."""
-    if b"\\u" in payload:
-        payload = _without_codes(payload)
-    if b"\\b" in payload or b"\\f" in payload:
-        payload = _without_short(payload)
-    if b"\x7f" in payload:
-        payload = payload.replace(b"\x7f", b"")
-    if not payload.isascii():
-        payload = _without_unseen(payload)
-    if b"&" in payload:
-        payload = _without_entities(payload)
-    if b"<w" in payload or b"<W" in payload:
-        payload = _without_breaks(payload)
-    return payload
-
-
-def _without_codes(payload: bytes) -> bytes:
-    unseen = frozenset(UNSEEN_CODES.split())
-    _, *others = payload.split(b"\\u")
-    for code in sorted({rest[:4] for rest in others}):
-        low = code.lower()
-        if low in unseen or low[:2] in _PAIRED or low in _WIDE_CODES:
-            payload = _without_code(payload, b"\\u" + code, low)
-    return payload
-
-
-def _without_code(payload: bytes, code: bytes, low: bytes) -> bytes:
-    first, *others = payload.split(code)
-    if low == b"001b":
-        others = [_after_escape(rest) for rest in others]
-    elif low == b"009b":
-        others = [_after_control(rest) for rest in others]
-    parts = [first, *others]
-    if b"\\" + code in payload:  # of JSON in a string
-        parts = [*(part.rstrip(b"\\") for part in parts[:-1]), parts[-1]]
-    return _WIDE_CODES.get(low, b"").join(parts)
-
-
-def _after_escape(rest: bytes) -> bytes:
-    """What follows an escape and what it begins (rules.TERMINAL)."""
-    if rest[:1] == b"[":
-        rest = rest[1:].lstrip(_PARAMETERS)
-        return rest[1:] if rest[:1] == b"m" else _sequence(rest)
-    if rest[:1] in (b"(", b")"):
-        return rest[2:] if rest[1:2].isalnum() else rest[1:]
-    return rest
-
-
-def _after_control(rest: bytes) -> bytes:
-    """The same for the one character that stands for an escape and a bracket."""
-    return _sequence(rest) if rest[:1] in _CONTROLS else rest
-
-
-def _sequence(rest: bytes) -> bytes:
-    """What follows a colour of the terminal or the like (rules.TERMINAL)."""
-    rest = rest.lstrip(_PARAMETERS).lstrip(_BETWEEN)
-    return rest[1:] if b"@" <= rest[:1] <= b"~" and rest[:1] != b"\\" else rest
-
-
-def _without_short(payload: bytes) -> bytes:
-    """Without what JSON writes as a backslash and one letter."""
-    bare = payload.replace(b"\\\\", b"")
-    if b"\\b" not in bare and b"\\f" not in bare:
-        return payload
-    parts = payload.split(b"\\\\")
-    return b"\\\\".join([part.replace(b"\\b", b"").replace(b"\\f", b"") for part in parts])
-
-
-def _without_unseen(payload: bytes) -> bytes:
-    if b"\xc2\x9b" in payload:
-        first, *others = payload.split(b"\xc2\x9b")
-        payload = first + b"".join([_after_control(rest) for rest in others])
-    # What is left of it keeps each character whole, and is quicker to search.
-    small = payload.translate(None, _ASCII)
-    for lead, groups in UNSEEN:
-        if lead in small:
-            for before, last in groups:
-                if before in small:
-                    payload = _replaced(payload, small, chars=(before, last), far=None)
-    if _PLANE_14 in small:
-        first, *others = payload.split(_PLANE_14)
-        payload = first + b"".join([rest[2:] for rest in others])
-    for before, last, far in WIDE:
-        if before in small:
-            payload = _replaced(payload, small, chars=(before, last), far=far)
-    return payload
-
-
-def _replaced(
-    payload: bytes, small: bytes, *, chars: tuple[bytes, bytes], far: "int | None"
-) -> bytes:
-    """Without the characters that begin and end so; with the letters that are ``far`` off."""
-    before, last = chars
-    for end in last:
-        char = before + bytes((end,))
-        if char in small:
-            payload = payload.replace(char, b"" if far is None else bytes((end - far,)))
-    return payload
-
-
-def _without_entities(payload: bytes) -> bytes:
-    plain = payload.replace(b"&amp;", b"&")
-    if b"&amp;" in plain:  # how often it was done is nothing to count
-        plain = plain.replace(b"amp;", b"")
-    first, *others = plain.split(b"&")
-    heads = {rest[:2] for rest in others}
-    if heads.isdisjoint(_NAME_HEADS) and not any(head[:1] == b"#" for head in heads):
-        return payload
-    numbers = {rest[1:5] for rest in others if rest[:1] == b"#"}
-    if heads.isdisjoint(_NAME_HEADS) and all(map(_is_sign, numbers)):
-        return payload
-    made = [first]
-    for rest in others:
-        after = None
-        if rest[:1] == b"#":
-            after = None if _is_sign(rest[1:5]) else _after_number(rest)
-        elif rest.startswith(NAMES):
-            name = next(name for name in NAMES if rest.startswith(name))
-            after = rest[len(name) :].lstrip(_LETTERS if name[:1].isupper() else b"")
-            after = after.removeprefix(b";")
-        made.append(b"&" + rest if after is None else after)
-    return b"".join(made)
-
-
-def _is_sign(number: bytes) -> bool:
-    """Whether the number with two digits, as nearly all have, is of a letter or a sign."""
-    if number[:1] in (b"x", b"X"):
-        return number[3:] == b";" and b"2" <= number[1:2] <= b"6"
-    return number[2:3] == b";" and b"33" <= number[:2] <= b"99"
-
-
-def _after_number(name: bytes) -> "bytes | None":
-    """What follows ``#8203;`` or ``#x200b;``, None where that is a character that is seen."""
-    base = 16 if name[1:2] in (b"x", b"X") else 10
-    digits = name[2 if base == 16 else 1 :]
-    rest = digits.lstrip(b"0123456789abcdefABCDEF" if base == 16 else b"0123456789")
-    number = digits[: len(digits) - len(rest)].lstrip(b"0")
-    if len(number) > 7:
-        return None
-    code = int(number or b"0", base)
-    seen = (
-        b"%04x" % code not in UNSEEN_CODES
-        if code < 0xD800 or 0xE000 <= code < 0x10000
-        else not (code < 0xE000 or 0xE0000 <= code < 0xE1000 or _is_rare(code))
-    )
-    return None if seen else rest.removeprefix(b";")
-
-
-def _is_rare(code: int) -> bool:
-    if code > 0x10FFFF:
-        return False
-    raw = chr(code).encode()
-    return any(
-        raw[:-1] == before and raw[-1:] in last for _, all_ in UNSEEN for before, last in all_
-    )
-
-
-def _without_breaks(payload: bytes) -> bytes:
-    """Without ``<wbr>``."""
-    folded = payload.lower()
-    at = folded.find(b"<wbr")
-    kept: list[bytes] = []
-    done = 0
-    while at >= 0:
-        after = folded[at + 4 : at + 16].replace(b"\\t", b" ").replace(b"\\/", b"/")
-        if after.lstrip(b" \t").removeprefix(b"/").startswith(b">"):
-            kept.append(payload[done:at])
-            done = folded.find(b">", at) + 1
-        at = folded.find(b"<wbr", at + 4)
-    return b"".join(kept) + payload[done:] if kept else payload
-
-
 # --- what counts beside literals ------------------------------------------------------
+
+
+def _commanded(folded: bytes) -> bool:
+    """Whether a word that counts stands there, and what makes it count."""
+    words = folded.translate(_SEPARATED).split()
+    if b"\\r" in folded:
+        words += folded.replace(b"\\r", b" ").translate(_SEPARATED).split()
+    for found in _WATCHED.intersection(words):
+        word = found[1:] if found[:1] in (b"n", b"t") and found[1:] in _WATCHED else found
+        _, _, row = _COUNTING.partition(b"\n" + word + b":")
+        literals = row[: row.find(b"\n")].split(b"|") if row[:1] != b"\n" else []
+        for literal in literals:
+            if literal in folded:
+                return True
+        if _around(folded, word, words, literals=literals):
+            return True
+    return False
+
+
+def _around(folded: bytes, word: bytes, words: "list[bytes]", *, literals: "list[bytes]") -> bool:
+    if word in (b"env", b"set", b"export", b"declare", b"typeset"):
+        return _listing(folded, word)
+    if word in (b"echo", b"printf", b"print"):
+        return _echoed(folded, word + b" ")
+    if word == b"write":
+        return _echoed(folded, b"write-output ") or _echoed(folded, b"write-host ")
+    if word == b"pass":
+        return _password_store(folded)
+    return not literals and not _dumps().isdisjoint(words) and _inline(folded, word)
+
+
+def _dumps() -> "frozenset[bytes]":
+    """What a program has in it that may tell of the environment."""
+    words = b"environ env _env _server getenv get_env phpinfo getenvironmentvariables".split()
+    return frozenset([letter + word for word in words for letter in (b"", b"n", b"t")])
 
 
 def _dotted(folded: bytes) -> bool:
@@ -439,11 +290,19 @@ def _dotenv(folded: bytes) -> bool:
     at = folded.find(b".env")
     while at >= 0:
         if _starts(folded, at) or (
-            folded[at + 4 : at + 5] in _AFTER_NAME and not folded.endswith(_OBJECTS, 0, at)
+            folded[at + 4 : at + 5] in _AFTER_NAME and not _is_object(folded, at)
         ):
             return True
         at = folded.find(b".env", at + 1)
     return False
+
+
+def _is_object(folded: bytes, end: int) -> bool:
+    """Whether the environment of a program's language ends there: ``process``, ``import.meta``."""
+    if folded.endswith(b"meta", 0, end):
+        return True
+    before = folded[end - 8 : end - 7]
+    return folded.endswith(b"process", 0, end) and (not before or before[0] not in _TOKEN)
 
 
 def _userinfo(payload: bytes) -> bool:
@@ -477,7 +336,51 @@ def _listing(folded: bytes, word: bytes) -> bool:
             after = folded[end : end + 24].lstrip(b" ")
             if not after or after[0] in _ENDS or after.startswith(_OPTIONS):
                 return True
+            if word == b"env" and after[0] in _WORD_OF_ENV and _is_bare(folded[end : end + 1500]):
+                return True
         at = folded.find(word, end)
+    return False
+
+
+def _is_bare(words: bytes) -> bool:
+    """Whether after ``env`` come options and assignments alone, and no command to run."""
+    named = False
+    for word in words.replace(b"\\t", b" ").split(None, 20):
+        if not (named or word[:1] == b"-" or b"=" in word):
+            return word[0] in _ENDS or word.startswith(_OPTIONS)
+        if not _ENDS.isdisjoint(word):
+            return True
+        named = word in (b"-u", b"--unset")
+    return True
+
+
+def _echoed(folded: bytes, verb: bytes) -> bool:
+    """Whether a shell prints a variable by whose name it may be a secret."""
+    if b"$" not in folded:
+        return False
+    at = folded.find(verb)
+    while at >= 0:
+        line = folded[at + len(verb) : at + len(verb) + 320]
+        if b"$" in line:
+            name = line[line.find(b"$") :]
+            for telling in _TELLING:
+                if telling in name:
+                    return True
+        at = folded.find(verb, at + len(verb))
+    return False
+
+
+def _inline(folded: bytes, name: bytes) -> bool:
+    """Whether the program with this name may be given a text to run."""
+    at = folded.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if folded[at - 1 : at] != b"." and (folded[end : end + 1] or b" ")[0] not in _WORD:
+            after = folded[end : end + 900]
+            for flag in _FLAGS:
+                if flag in after:
+                    return True
+        at = folded.find(name, end)
     return False
 
 

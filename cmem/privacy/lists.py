@@ -2,7 +2,8 @@
 
 The lines of a diff, the cells of a notebook and the blocks of an answer are lists of texts, or
 of objects with a text under the same key. What stands in the same place of a list's items
-(the indices left out) belongs together, through all lists inside it.
+(the indices left out) belongs together, through all lists inside it; a block's ``text`` stands
+where a bare text would.
 """
 
 from cmem import lenient
@@ -48,9 +49,15 @@ class _Pieces:
         self.texts: dict[int, list[str]] = {}
         self.made: dict[int, Iterator[str]] = {}
         self._places: dict[tuple[int, str | None], int] = {}
+        self._lists: set[int] = set()
 
     def _place(self, outer: int, key: "str | None") -> int:
-        return self._places.setdefault((outer, key), len(self._places) + 1)
+        if key == "text" and outer in self._lists:
+            return outer
+        place = self._places.setdefault((outer, key), len(self._places) + 1)
+        if key is None:
+            self._lists.add(place)
+        return place
 
     def collect(self, value: object, place: int, *, listed: bool, depth: int) -> None:
         if isinstance(value, str):

@@ -80,8 +80,8 @@ LABELLED: tuple[Rule, ...] = (
         "authorization",
         ("authorization",),
         r"(?P<keep>(?i:authorization)[\\\"']{0,4}\s{0,4}[:=]\s{0,4}[\\\"']{0,4}"
-        r"(?:(?i:bearer|basic|token|digest|apikey|bot)\s{1,4})?)(?![Bb]earer|[Bb]asic)"
-        r"(?=[A-Za-z0-9._~+/=:-]{0,64}[0-9=])[A-Za-z0-9._~+/=:-]{8,4096}+(?!\()",
+        r"(?:(?i:bearer|basic|token|apikey|bot)\s{1,4})?)(?![Bb]earer|[Bb]asic|AWS4-)"
+        r"(?=[A-Za-z0-9._~+/=:@!%*-]{0,64}[0-9=])[A-Za-z0-9._~+/=:@!%*-]{8,4096}+(?!\()",
     ),
     (
         "bearer",
@@ -114,12 +114,17 @@ SENSITIVE_PATH = (
     r"(?ai)(?!.*\.pub$)(?:.*[/\\])?(?:"
     r"\.env(?:rc|\.(?!example|sample|template|dist)[\w.-]{1,64})?[*~]?"
     r"|(?!process\.|[\w.]{0,32}meta\.)[\w.-]{1,64}\.env~?"
-    r"|[\w.@-]{1,128}\.(?:pem|key|p12|pfx|jks|tfvars|tfvars\.json|tfstate|tfstate\.backup)"
+    r"|[\w.@-]{1,128}\.(?:pem|key|p12|pfx|jks|kdbx|ppk|keystore|keychain(?:-db)?|tfvars|tfvars\.json|tfstate|tfstate\.backup)"
     r"|id_(?:rsa|dsa|ecdsa|ed25519)[\w.-]{0,32}|\.npmrc|\.pypirc|[._]netrc|\.git-credentials"
-    r"|[\w-]{0,64}credentials(?:\.(?:json|ya?ml|toml|ini|csv))?|kubeconfig(?:\.ya?ml)?"
+    r"|\.?[\w-]{0,64}credentials(?:\.(?:json|ya?ml|toml|ini|csv|db|tfrc\.json))?|kubeconfig(?:\.ya?ml)?"
     r"|secrets?\.(?:json|ya?ml|toml|ini|env|txt)|\.pgpass|\.htpasswd|\.vault-token"
     r"|secrets[/\\](?:[\w.-]{1,64}[/\\]){0,4}[\w.*-]{1,64}\.(?:json|ya?ml)"
     r"|[\w.-]{0,64}service[-_]account[\w.-]{0,64}\.json|gh[/\\]hosts\.ya?ml|\.my\.cnf"
+    r"|\.(?:s3cfg|boto|dockercfg|terraformrc|databrickscfg|mylogin\.cnf)|rclone\.conf|wp-config\.php"
+    r"|oauth_creds\.json|msal_token_cache(?:\.\w{1,8}){0,2}|access_?tokens\.(?:db|json)|secring\.gpg"
+    r"|private-keys-v1\.d[/\\][\w.*-]{1,64}|github-copilot[/\\](?:hosts|apps)\.json"
+    r"|glab-cli[/\\]config\.ya?ml|(?:\.codex|\.?composer|opencode)[/\\]auth\.json"
+    r"|run[/\\]secrets[/\\][\w./\\*-]{1,128}"
     r"|etc/g?shadow-?|(?<=/)environ"
     r"|\.aws[/\\][\w.-]{1,64}|\.kube[/\\]config|\.docker[/\\]config\.json"
     r"|\.ssh[/\\](?!config$|known_hosts|authorized_keys)[\w.*-]{1,64})"
@@ -129,24 +134,69 @@ SENSITIVE_PATH = (
 # one (with its options), after assignments, and inside another shell or machine.
 _COMMAND = (
     r"(?:^|[\n;&|(`{]|\b\w{1,64}=[^\s;&|]{0,128}[ \t]|[ \t]-[a-z]{0,4}c[ \t]{1,4}['\"]?"
-    r"|\b(?:sudo|doas|then|do|else|time|timeout|nice|nohup|command|exec|eval)\b"
+    r"|\b(?:sudo|doas|then|do|else|time|timeout|nice|nohup|command|exec|eval|npx|bunx)\b"
     r"(?:[ \t]{1,4}(?:-u[ \t]{1,4}[\w.-]{1,32}|-[\w=.-]{1,32}|\d{1,6}[smh]?)(?=[ \t])){0,4})"
     r"[ \t]{0,8}"
 )
 _ELSEWHERE = r"\b(?:exec|run|ssh)\b[^\n;&|]{1,200}?[ \t'\"]"
 _LAST = r"(?=[ \t]{0,8}(?:$|[\n\r;&|>)`'\"}])|[ \t]{1,8}[12]>)"
-_ENV = rf"(?:/usr/bin/|/bin/)?(?:env(?: (?:-0|--null))?{_LAST}|printenv\b)"
+_ENV_WORD = (
+    r"(?:-[0iv]{1,3}|--null|--ignore-environment|-u[ \t]{0,4}\w{1,64}|--unset[= ]\w{1,64}"
+    r"|\w{1,64}=(?:'[^'\n]{0,128}'|\"[^\"\n]{0,128}\"|[^\s;&|'\"]{0,128}))"
+)
+_ENV = rf"(?:/usr/bin/|/bin/)?(?:env(?:[ \t]{{1,4}}{_ENV_WORD}){{0,8}}{_LAST}|printenv\b)"
 
 # A command that prints secrets, whatever it reads. One blank each: the gates look for that.
 SENSITIVE_COMMAND = (
-    rf"{_ELSEWHERE}{_ENV}|{_COMMAND}(?:{_ENV}|(?:set|export){_LAST}|pass [A-Za-z0-9_./@-]{{1,128}}{_LAST}"
-    r"|export -p\b|declare -x\b(?! \w)|declare -p\b|docker inspect\b|op (?:read|item get)\b"
+    rf"{_ELSEWHERE}{_ENV}|{_COMMAND}(?:{_ENV}|(?:set|export|declare|typeset){_LAST}|pass [A-Za-z0-9_./@-]{{1,128}}{_LAST}"
+    r"|export -p\b|(?:declare|typeset) -x\b(?! \w)|(?:declare|typeset|readonly) -p\b|docker inspect\b"
+    r"|compgen -(?:v|e|A (?:variable|export))\b|op (?:read|inject|item get)\b"
+    r"|bw (?:get|list|export|unlock)\b|rbw get\b|lpass show\b|gopass (?:show|cat)\b|keyring get\b"
+    r"|keepassxc-cli (?:show|clip)\b|secret-tool (?:lookup|search)\b|chamber (?:read|export|env)\b"
+    r"|sops (?:-d|--decrypt|decrypt|exec-env)\b|ansible-vault (?:view|decrypt)\b"
+    r"|doppler secrets\b|infisical (?:secrets|export)\b|vercel env (?:pull|ls)\b"
+    r"|netlify env:(?:list|get)\b|railway variables\b|rails credentials:show\b|git credential fill\b"
+    r"|dotenvx? (?:list|get)\b|direnv (?:export|dump)\b|systemctl show-environment\b"
+    r"|az keyvault secret\b|az [^\n;&|]{0,200}?\b(?:get-access-token|keys list|list-keys"
+    r"|show-connection-string|credential show)\b"
+    r"|gpg2?\b[^\n;&|]{0,100} (?:-d|--decrypt|--export-secret)"
+    r"|pulumi\b[^\n;&|]{0,200} --show-secrets\b|security dump-keychain\b"
     r"|docker[ -]compose\b[^\n;&|]{0,200} config\b|pass show\b"
-    r"|aws [^\n;&|]{0,200}?(?:\bconfigure\b|\bget-secret-value\b|\bget-parameter)"
-    r"|kubectl\b[^\n;&|]{0,200}\bsecrets?\b|(?:gh|glab) auth token\b"
+    r"|aws [^\n;&|]{0,200}?(?:\bconfigure\b|\bget-secret-value\b|\bget-parameter"
+    r"|\bassume-role|\bget-session-token\b|\bget-login-password\b|\bcreate-access-key\b)"
+    r"|(?:kubectl|oc)\b[^\n;&|]{0,200}\bsecrets?\b|(?:gh|glab) auth token\b"
+    r"|kubectl config view\b[^\n;&|]{0,100} --raw\b|oc whoami (?:-t|--show-token)\b"
     r"|gh auth status\b[^\n;&|]{0,100} (?:-t|--show-token)\b"
     r"|gcloud\b[^\n;&|]{0,100}\bprint-(?:access|identity)-token|vault (?:read|kv)\b"
-    r"|security find-\w{1,16}-password\b|terraform output\b|heroku config\b)"
+    r"|gcloud\b[^\n;&|]{0,100}\bsecrets versions access\b"
+    r"|security find-\w{1,16}-password\b|(?:terraform|tofu) (?:output|state pull|show -json)\b"
+    r"|heroku config\b"
+    r"|(?i:(?:get-childitem|get-item|get-content|gci|gi|gc|dir|ls|cat|type)(?: -path)? env:)"
+    rf"|cmd(?:\.exe)? /c set{_LAST})"
+)
+
+# Names of variables that hold a secret; a bare $key or $pass is more often a count or a loop's.
+_TELLING = (
+    r"(?i:token|secret|passw(?:or)?d|passphrase|api_?key|_key\b|_pass\b|_pwd\b|credential|_auth\b)"
+)
+# A shell that prints such a variable.
+ECHOED = (
+    r"(?i:\b(?:echo|printf|print|write-output|write-host) )[^\n;&|]{0,120}?"
+    rf"\$\{{?(?:env:)?(?=\w{{0,48}}{_TELLING})\w{{1,64}}(?!\w|:\+)"
+)
+# A program in a command, and what in it gives the whole environment or prints a secret of it.
+INLINE = (
+    r"(?i:\b(?:python(?:[23](?:\.\d{1,2})?)?|(?<![.])py|node(?:js)?|deno|bun|ruby|perl|php|pwsh|powershell|rscript|elixir)"
+    r"(?:\.exe)?\b[^\n;&|]{0,200}?(?:[ \t](?:-c|-e|-p|-r|-pe|-ne|-le|-command|--eval|--print|eval)\b|<<))"
+)
+DUMPED = (
+    r"(?<!\*\*)(?<!\*\*os\.)(?<!\.\.\.)(?<!env=dict\(os\.)(?:\benviron\b(?!\s?(?:\[|\.(?:get|setdefault|pop|update|copy)\b))"
+    r"|\b(?:process|bun|Bun)\.env\b(?!\??[.\[])"
+    r"|(?<![\w$%:])ENV\b(?!\[|\.(?:fetch|key|delete))|%ENV\b|\$_(?:ENV|SERVER)\b(?!\[)|phpinfo\b"
+    r"|Deno\.env\.toObject|(?i:\b(?:getenv|get_env))\(\)|GetEnvironmentVariables|(?i:\benv:)(?!\w))"
+    r"|(?i:\b(?:print|printf|println|log|puts|echo|say|write|dump|inspect|p)\b|-p\b)[^\n;]{0,60}?"
+    rf"(?i:\b(?:environ|getenv|get_env|env))\b[\[\](){{}}.:?\"'\\]{{1,6}}(?:get\(|fetch\()?[\"'\\]{{0,4}}"
+    rf"(?=\w{{0,48}}{_TELLING})\w"
 )
 
 # Written as they are, as entities, in percents, or as escapes of a language. Zeros, "amp;" and
@@ -170,9 +220,11 @@ _BLANK = r"[\s\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 # A tag that is never finished opens all the same: better too much cut than too little.
 PRIVATE_TAG = (
     rf"(?ai){_OPEN}{_BLANK}{{0,8}}(?P<slash>{_SLASH}?){_BLANK}{{0,8}}private"
-    rf"(?=[:.,;!?*_-]{{0,3}}(?:{_BLANK}|{_SLASH}|{_OPEN}|{_CLOSE}|[&%]|$))"
+    rf"(?=[:.,;!?*_\\-]{{0,8}}(?:{_BLANK}|{_SLASH}|{_OPEN}|{_CLOSE}|[&%]|$))"
     rf"(?:(?:(?!{_OPEN}|{_CLOSE})[\s\S]){{0,512}}{_CLOSE})?"
 )
+# What stands before the name of a tag: the end of the text before it.
+OPENED = rf"(?ai){_OPEN}{_BLANK}{{0,8}}{_SLASH}?{_BLANK}{{0,8}}\Z"
 # What a reader does not see in a word: format and control characters but tab and line breaks,
 # variation selectors, fillers, tags, halves of a pair.
 INVISIBLE = (
@@ -182,11 +234,16 @@ INVISIBLE = (
     "\\U000110bd\\U000110cd\\U00013430-\\U0001343f\\U0001bca0-\\U0001bca3"
     "\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff]"
 )
-# Those, and the wide letters of "private".
-UNSEEN = (
-    INVISIBLE[:-1]
-    + "\uff30\uff32\uff29\uff36\uff21\uff34\uff25\uff50\uff52\uff49\uff56\uff41\uff54\uff45]"
-)
+# Letters that look like those of "private", each in the place of the one it looks like; those of
+# mathematics (bold, script, double-struck and so on) are counted off in both cases.
+ALIKE = {
+    "p": "\u0440\u0420\u03c1\u03a1\uff50\uff30", "r": "\u0433\u0413\u0491\u0490\uff52\uff32",
+    "i": "\u0456\u0406\u03b9\u0399\uff49\uff29", "v": "\u0475\u0474\u03bd\uff56\uff36",
+    "a": "\u0430\u0410\u03b1\u0391\uff41\uff21", "t": "\u0442\u0422\u03c4\u03a4\uff54\uff34",
+    "e": "\u0435\u0415\u03b5\u0395\uff45\uff25",
+}  # fmt: skip
+MATHEMATICS = (0x1D400, 0x1D6A4)
+ALIKE_LETTER = f"[{''.join(ALIKE.values())}\U0001d400-\U0001d6a3]"
 # Of a terminal: colours and the like. No quote or backslash is part of one, so that it stands in
 # JSON as it is.
 _SEQUENCE = r"[0-?]*+[ !#-.]*+[@-\[\]-~]?"

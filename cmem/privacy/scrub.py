@@ -99,14 +99,13 @@ def scrub_text(text: str, *, room: int = 0) -> str:
 
 
 def _scrubbed(text: str, room: int) -> str:
-    folded = text.lower()
     text = spans.without([text])[0]
     if ";base64," in text:
         text = rules.compiled(rules.IMAGE_URL).sub(_image_url, text)
     text = _image_block(text)
     if room and len(text) > room:
         return _ends(text)
-    return _without_tokens(text, folded)
+    return _without_tokens(text, text.lower())
 
 
 def _ends(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-from cmem.privacy import assignments, entropy, lists, rules, second_rules, secret_names
+from cmem.privacy import assignments, entropy, environment, lists, rules, second_rules, secret_names
 from cmem.privacy.assignments import Span
 from cmem.privacy.reading import shown
 from cmem.privacy.scrub import scrub_text, without_spans
@@ -57,7 +57,7 @@ def _known(text: str) -> str:
     known = _formats(text)
     known = _cut(known, _settings(known, _fold(known)))
     try:
-        return _cut(known, assignments.find(known, _fold(known)))
+        return environment.without(_cut(known, assignments.find(known, _fold(known))))
     except assignments.TooMuchError:
         return _unscanned(text)
 
@@ -315,6 +315,16 @@ def _is_cookie(value: str) -> bool:
     return any(len(one) >= 16 and entropy.is_random_word(one) for one in values)
 
 
+def _is_credential(value: str) -> bool:
+    """Whether this stands after the name of a scheme: one text, or parameters with one."""
+    if "=" in value.rstrip("="):
+        values = (part.partition("=")[2].strip(' "\\') for part in value.split(","))
+        return any(len(one) >= _MIN and entropy.is_random_word(one) for one in values)
+    if entropy.is_placeholder(value) or entropy.is_name(value):
+        return False
+    return len(value) >= _MIN and entropy.has_digit(value)
+
+
 def _always(value: str) -> bool:
     return True
 
@@ -323,6 +333,7 @@ _CHECKS = {
     "": _always,
     "basic": assignments.is_basic,
     "cookie": _is_cookie,
+    "credential": _is_credential,
     "given": _is_password,
     "odd": _is_odd,
 }

@@ -135,6 +135,7 @@ FORMATS: tuple[Rule, ...] = (
 Setting = tuple[str, tuple[str, ...], str, str]
 
 _QUOTE = r"\\{0,3}[\"'`]"
+_GIVEN = r"\\{0,3}\"[^\"\\\n]{0,512}\\{0,3}\"|[^\s,;\"'`\\]{1,1024}"
 _WORD = r"[^\s\"'`\\|;&<>]{4,256}"
 
 SETTINGS: tuple[Setting, ...] = (
@@ -144,6 +145,15 @@ SETTINGS: tuple[Setting, ...] = (
     ("azure-client", ("q~",), r"(?<![A-Za-z0-9_~.-])(?P<secret>[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~-])", ""),
     # Authorization: Basic, and what looks like it in code. The first tier wants a digit.
     ("basic-auth", ("basic ",), r"(?<![A-Za-z0-9])[Bb](?:asic|ASIC)[ ]{1,4}(?P<secret>[A-Za-z0-9+/]{6,512}={0,2})", "basic"),
+    # Authorization with any other scheme, its parameters included.
+    (
+        "authorization",
+        ("authorization",),
+        r"(?i:authorization)[\\\"']{0,4}\s{0,4}[:=,]\s{0,4}[bfru]{0,2}[\\\"'`]{0,4}[A-Za-z][\w-]{1,40}[ ]{1,4}"
+        r"(?P<secret>\w{1,32}=(?:" + _GIVEN + r")(?:,[ ]{0,2}\w{1,32}=(?:" + _GIVEN + r")){0,24}"
+        r"|[^\s\"'`\\,;<>(){}\[\]]{8,4096}(?!\())",
+        "credential",
+    ),
     # Cookies: all pairs, up to where the header ends.
     (
         "cookie",

@@ -12,6 +12,7 @@ import re
 # One of these is in every name that is looked at, in lower case.
 LITERALS = (
     "pass", "pwd", "secret", "token", "key", "auth", "credential", "signature", "sig=", "_pw", "pw=",
+    "salt", "pepper",
 )  # fmt: skip
 
 PASSWORD, SECRET, TOKEN, AUTH, KEY, SIGNATURE = (
@@ -69,7 +70,7 @@ _PASSWORDS = frozenset(
         "dbpw",
     ]
 )
-_SECRETS = frozenset(["secret", "secrets", "credential", "credentials"])
+_SECRETS = frozenset(["secret", "secrets", "credential", "credentials", "salt", "pepper"])
 _KEYS = (
     "apikey", "secretkey", "accesskey", "privatekey", "encryptionkey", "signingkey", "masterkey",
     "authkey", "accountkey", "sharedkey", "appkey", "servicekey", "licensekey", "functionskey",

@@ -69,6 +69,10 @@ def is_command(text: str) -> bool:
         return bool(_patched(text))
     if rules.compiled(rules.SENSITIVE_COMMAND).search(text):
         return True
+    if "$" in text and rules.compiled(rules.ECHOED).search(text):
+        return True
+    if rules.compiled(rules.INLINE).search(text) and rules.compiled(rules.DUMPED).search(text):
+        return True
     return any(is_path(word) for word in _words(text))
 
 

@@ -29,13 +29,14 @@ def without(pieces: "Sequence[str]") -> list[str]:
     whole = "\n".join(pieces)
     made = list(pieces)
     folded = whole.lower()
-    if "private" in folded:
+    private = "private" in folded
+    if private:
         made = _without_private(made)
-    for name in rules.WRAPPERS:
+    for name in rules.WRAPPERS if "<" in whole else ():
         if name in folded:
             pattern = rules.WRAPPER_TAG.format(name=name)
             made = _cut(made, tag_spans("\n".join(made), pattern), "")
-    if "PRIVATE KEY" in whole:
+    if private and "PRIVATE KEY" in whole:
         spans = _block_spans("\n".join(made), rules.BLOCK_BEGIN, rules.BLOCK_END)
         made = _cut(made, spans, "[REDACTED:private-key]")
     if "PuTTY-User-Key" in whole:

@@ -7,14 +7,17 @@ string stays a legal query.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from cmem.lazy import pattern
+from cmem.named import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 # More text than this is not looked at; the query itself ends there too.
 CHARACTERS_MAX = 1000
 
-_FIELD = re.compile(r'[“"][^"”]*[”"]|(?<!\S)([A-Za-z]+):(?:"([^"\s][^"]*)"|([^\s"]+))(?!\S)|\S+')
+_FIELD = pattern(r'[“"][^"”]*[”"]|(?<!\S)([A-Za-z]+):(?:"([^"\s][^"]*)"|([^\s"]+))(?!\S)|\S+')
 
 NAMES = (
     "agent",
@@ -41,6 +44,8 @@ class Split(NamedTuple):
 def split(text: str, usable: Mapping[str, Callable[[str], bool]]) -> Split:
     """Take the filters out of ``text``. ``usable`` tells of some names whether a value can be
     meant; the others take any."""
+    if ":" not in text:
+        return Split(text, {})
     given: dict[str, list[str]] = {}
     left: list[str] = []
     done = 0

@@ -12,24 +12,38 @@ crowd them out.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from math import log
 
-from cmem.search import mending, near, small
+from cmem.named import NamedTuple
+from cmem.search import mending, near, pool, small
 from cmem.search import query as queries
-from cmem.search.mending import Mended
-from cmem.search.query import Query
-from cmem.store import find, records
-from cmem.store.find import Candidate, Scope
-from cmem.store.records import Record
+from cmem.search.pool import Pool
+from cmem.store import find, records, verify
+from cmem.store.find import Scope
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     import apsw
 
-# Matches that bm25 may walk, and what is looked at when there are more.
+    from cmem.search.mending import Mended
+    from cmem.search.query import Query, Unit
+    from cmem.store.find import Candidate
+    from cmem.store.records import Record
+
+# Matches of which the best are looked for, and how few need no bm25;
+# what is looked at when there are more, and how many of those may be walked for their titles.
 RANKED_MAX = 2000
-NEWEST = 1000
+FEW = 10
+# To look for a word in the texts of one row costs about what it does in an index of so many, and
+# of more rows than this it takes too long.
+ROWS_PER_TEXT = 10_000
+TEXTS_MAX = 100
+NEWEST = 500
+WALKED_MAX = 60_000
+# Of too many matches the loose step takes the newest.
+LOOSE = 1000
 # Loose step: pieces tried, the matches they may have in all, and where counting one ends.
 PIECES_MAX = 24
 PIECE_MATCHES = 20_000
@@ -44,8 +58,6 @@ ANY_WORD = "any word"
 PART = "part of a word"
 SIMILAR = "similar word"
 
-# An observation says what raw evidence only shows.
-_KIND_WEIGHT = {"O": 1.0, "S": 0.95, "P": 0.6, "T": 0.45}
 _HALF_LIFE_MS = 30 * 86_400_000
 
 
@@ -92,22 +104,22 @@ def _words(
     conn: apsw.Connection, query: Query, scope: Scope, *, limit: int, now: int
 ) -> dict[str, list[Scored]]:
     """The steps that take the words as they are."""
-    candidates = _best(conn, query, scope)
-    words = _shares(conn, query)
-    strict = _rerank(conn, candidates, query, words=words, limit=limit, now=now, floor=1.0)
+    best = _best(conn, query, scope)
+    words = _shares(conn, query) if best.relevance else []
+    strict = _rerank(conn, best, query, words=words, limit=limit, now=now, floor=1.0)
     found = {ALL_WORDS: strict}
     # Raw evidence often only repeats the question; it does not make other rows worthless.
     is_answered = any(row.record.kind in "OS" for row in strict)
     pieces = queries.atoms(query)
     is_whole = list(pieces) == [query.units[0].match]
     if len(strict) < limit and not is_whole and not (is_answered and len(query.units) == 1):
-        known = {(row.record.kind, row.record.ref) for row in strict}
         rare = _rare(conn, small.without(pieces), scope)
         loose = _loose(conn, query, scope, weights=rare, least=WORTHWHILE * is_answered)
-        fresh = [one for one in loose if (one[0].kind, one[0].ref) not in known]
+        for document in best.relevance:
+            loose.relevance.pop(document, None)
         left = limit - len(strict)
         words = [sum([rare.get(atom, 0.0) for atom in unit.atoms]) for unit in query.units]
-        found[ANY_WORD] = _rerank(conn, fresh, query, words=words, limit=left, now=now, floor=0.0)
+        found[ANY_WORD] = _rerank(conn, loose, query, words=words, limit=left, now=now, floor=0.0)
     return found
 
 
@@ -116,64 +128,137 @@ def _shares(conn: apsw.Connection, query: Query) -> list[float]:
     if len(query.units) == 1:
         return [1.0]
     size = max(find.size(conn), 1)
-    counts = [
-        find.count(conn, queries.in_text(unit.match), Scope(), cap=PIECE_COUNT_MAX)
-        for unit in query.units[:PIECES_MAX]
-    ]
-    weights = [math.log(1 + size / max(count, 1)) for count in counts]
+    counts = [find.about(conn, queries.in_text(unit.match)) for unit in query.units[:PIECES_MAX]]
+    weights = [log(1 + size / max(count, 1)) for count in counts]
     weights += [0.0] * (len(query.units) - len(counts))
     return [weight / sum(weights) for weight in weights]
 
 
-def _best(conn: apsw.Connection, query: Query, scope: Scope) -> list[tuple[Candidate, float]]:
-    """The candidates with a relevance from 0 to 1, whatever the number of matches."""
+def _best(conn: apsw.Connection, query: Query, scope: Scope) -> Pool:
+    """The rows with every unit, as many as are looked at."""
     match = queries.match_all(query)
     scoped = find.scoped(match, scope)
     if queries.is_open(query):
         # All terms that begin so are merged for every statement: one statement, no ranking.
-        return [(one, 0.5) for one in find.newest(conn, scoped, scope, limit=4 * NEWEST)]
-    if find.count(conn, scoped, scope, cap=RANKED_MAX + 1) <= RANKED_MAX:
-        return _relative(find.ranked(conn, scoped, scope, limit=RANKED_MAX))
-    taken: dict[int, tuple[Candidate, float]] = {}
+        found = pool.of((), 0.5)
+        pool.add(found, find.newest(conn, scoped, scope, limit=4 * LOOSE), 0.5)
+        return found
+    few = None if find.is_narrow(scope) else _few(conn, query, scope)
+    if few is not None:
+        return pool.of(few, 1.0)
+    common = find.about(conn, match)
+    if scoped != match or find.is_narrow(scope) or common <= 4 * RANKED_MAX:
+        every = find.oldest(conn, scoped, scope, limit=RANKED_MAX + 1)
+        if len(every) <= RANKED_MAX:
+            title = queries.match_title(query)
+            return pool.ranked(conn, scoped, every[::-1], title=title, scope=scope)
+    return _newest(conn, query, scope, common=common)
+
+
+def _few(conn: apsw.Connection, query: Query, scope: Scope) -> list[int] | None:
+    """All rows with every unit where those are so few that all are shown, so that nothing has to
+    be ranked; None where there are more."""
+    # The longer of two small words is mostly the rarer one.
+    little = [unit for unit in query.units if small.is_small(unit.match)]
+    little.sort(key=lambda unit: -len(unit.shown))
+    match = find.scoped(queries.match_in_turn(query, little), scope)
+    texts = min(find.size(conn) // ROWS_PER_TEXT, TEXTS_MAX)
+    parts = [_part(conn, unit) for unit in query.units] if texts else []
+    if parts != [unit.match for unit in query.units] and texts:
+        core = find.scoped(queries.in_text(" AND ".join(parts)), scope)
+        some = find.oldest(conn, core, Scope(), limit=texts + 1)
+        if len(some) <= texts:
+            few = verify.matching(conn, match, some)
+            is_all = len(few) <= FEW and (not few or len(query.units) > 1)
+            return few if is_all else None
+    few = find.oldest(conn, match, Scope(), limit=FEW + 1)
+    return few if not few or (len(few) <= FEW and len(query.units) > 1) else None
+
+
+def _part(conn: apsw.Connection, unit: Unit) -> str:
+    """What every row with the unit matches, and which is cheaper to look for.
+
+    The words of a path are in nearly every row, and their lists have millions of entries: two
+    words will do where one of them is rare, and the rows' own texts tell the rest."""
+    if not 2 < len(unit.atoms) <= PIECES_MAX:
+        return unit.match
+    texts = [queries.in_text(atom) for atom in unit.atoms]
+    counts = [find.count(conn, text, Scope(), cap=PIECE_COUNT_MAX) for text in texts]
+    if not min(counts) < PIECE_COUNT_MAX <= max(counts):
+        return unit.match
+    return queries.pair(unit, counts.index(min(counts))) or unit.match
+
+
+def _newest(conn: apsw.Connection, query: Query, scope: Scope, *, common: int) -> Pool:
+    """Those with every unit in the title, and the newest."""
+    match = queries.match_all(query)
+    found = pool.of((), 0.0)
     for kinds in (("O", "S"), ("P", "T")):
         wanted = tuple([kind for kind in kinds if not scope.kinds or kind in scope.kinds])
-        if wanted:
-            scoped = find.scoped(match, scope._replace(kinds=wanted))
+        # Raw evidence stands below what was observed, so where there is enough it is not seen.
+        if wanted and len(found.relevance) < 4 * BATCH:
+            only = scope._replace(kinds=wanted)
+            newest = find.newest(conn, find.scoped(match, only), scope, limit=NEWEST)
             if "O" in kinds:
-                # Where few titles hold it, this walks all matches: not for raw evidence as well.
-                titled = f"({queries.match_title(query)}) AND ({scoped})"
-                for one in find.newest(conn, titled, scope, limit=BATCH):
-                    taken[one.document] = (one, 1.0)
-            for one in find.newest(conn, scoped, scope, limit=NEWEST):
-                taken.setdefault(one.document, (one, 0.5))
-    return list(taken.values())
+                pool.add(found, _titled(conn, query, only, newest, common=common), 1.0)
+            pool.add(found, newest, 0.5)
+    return found
 
 
-def _relative(found: Sequence[Candidate]) -> list[tuple[Candidate, float]]:
-    best = min((one.rank for one in found), default=0.0)
-    return [(one, one.rank / best if best else 1.0) for one in found]
+def _titled(
+    conn: apsw.Connection, query: Query, scope: Scope, newest: Sequence[Candidate], *, common: int
+) -> list[Candidate]:
+    """Those with every unit in the title: of all matches, or of the newest when they are so common
+    that walking through them takes longer than a search may."""
+    if common <= WALKED_MAX:
+        scoped = find.scoped(queries.match_all(query), scope)
+        titled = f"({queries.match_title(query)}) AND ({scoped})"
+        return find.newest(conn, titled, scope, limit=BATCH)
+    titles = records.titles(conn, newest)
+    words = [unit.shown.casefold() for unit in query.units]
+    found = [(one, titles.get((one.kind, one.ref), "").casefold()) for one in newest]
+    return [one for one, title in found if all(word in title for word in words)]
 
 
 def _loose(
     conn: apsw.Connection, query: Query, scope: Scope, *, weights: dict[str, float], least: float
-) -> list[tuple[Candidate, float]]:
+) -> Pool:
     """Rows with any of the rarest pieces, by relevance and by how much of them they hold."""
+    found = pool.of((), 0.0)
     if not weights:
-        return []
+        return found
     match = find.scoped(queries.match_any(query, list(weights)), scope)
-    if find.count(conn, match, scope, cap=PIECE_MATCHES + 1) > PIECE_MATCHES:
-        found = [(one, 0.5) for one in find.newest(conn, match, scope, limit=NEWEST)]
-    else:
-        found = _relative(find.ranked(conn, match, scope, limit=NEWEST))
-    covered = dict.fromkeys([one.document for one, _ in found], 0.0)
+    every = find.oldest(conn, match, scope, limit=PIECE_MATCHES + 1)
+    is_common = len(every) > PIECE_MATCHES
+    if is_common:
+        pool.add(found, find.newest(conn, match, scope, limit=LOOSE), 0.5)
+        every = list(found.relevance)
+    covered = dict.fromkeys(every, 0.0)
     for piece, weight in weights.items():
-        for document in find.among(conn, queries.in_text(piece), list(covered)):
+        for document in _holding(conn, queries.in_text(piece), covered):
             covered[document] += weight
-    return [
-        (one, (relevance + covered[one.document]) / 2)
-        for one, relevance in found
-        if covered[one.document] >= least
-    ]
+    worthwhile = [document for document in every if covered[document] >= least]
+    if not is_common:
+        worthwhile.sort(key=lambda document: (-covered[document], -document))
+        title = queries.in_title(" OR ".join(weights))
+        found = pool.ranked(conn, match, worthwhile, title=title, scope=scope)
+    return found._replace(
+        relevance={
+            document: (found.relevance[document] + covered[document]) / 2
+            for document in worthwhile
+            if document in found.relevance
+        }
+    )
+
+
+def _holding(conn: apsw.Connection, match: str, documents: Collection[int]) -> Collection[int]:
+    """Those of ``documents`` that match: the cheaper way to know it."""
+    if len(documents) <= LOOSE:
+        return find.among(conn, match, documents)
+    every = find.oldest(conn, match, Scope(), limit=PIECE_MATCHES + 1)
+    if len(every) > PIECE_MATCHES:
+        return find.among(conn, match, documents)
+    return [document for document in every if document in documents]
 
 
 def _rare(conn: apsw.Connection, pieces: dict[str, float], scope: Scope) -> dict[str, float]:
@@ -197,14 +282,14 @@ def _rare(conn: apsw.Connection, pieces: dict[str, float], scope: Scope) -> dict
         # What was counted to the cap may be in every row: it would crowd out the rare ones.
         if weights and (matches > PIECE_MATCHES or count >= PIECE_COUNT_MAX):
             break
-        weights[piece] = pieces[piece] * math.log(1 + size / count)
+        weights[piece] = pieces[piece] * log(1 + size / count)
     total = sum(weights.values())
     return {piece: weight / total for piece, weight in weights.items()}
 
 
 def _rerank(
     conn: apsw.Connection,
-    candidates: list[tuple[Candidate, float]],
+    found: Pool,
     query: Query,
     *,
     words: Sequence[float],
@@ -212,29 +297,21 @@ def _rerank(
     now: int,
     floor: float,
 ) -> list[Scored]:
-    """The best ``limit`` candidates in their final order, scored above ``floor``.
+    """The best ``limit`` rows of the pool in their final order, scored above ``floor``.
 
     Relevance picks the rows that are loaded; their text then decides."""
-
-    def first_sight(pair: tuple[Candidate, float]) -> tuple[float, int, int]:
-        one, relevance = pair
-        return (-relevance * _KIND_WEIGHT[one.kind], -one.created_at, -one.document)
-
-    found: list[Scored] = []
-    ordered = sorted(candidates, key=first_sight)
-    size = max(BATCH, limit)
-    for start in range(0, len(ordered), size):
-        batch = ordered[start : start + size]
+    scored: list[Scored] = []
+    for batch in pool.batches(conn, found, size=max(BATCH, limit)):
         rows = records.load(conn, [one for one, _ in batch])
         for one, relevance in batch:
             record = rows.get((one.kind, one.ref))
             if record:
                 score = floor + _score(record, relevance, query, words=words, now=now)
-                found.append(Scored(record, round(score, 4)))
-        if len(found) >= limit:
+                scored.append(Scored(record, round(score, 4)))
+        if len(scored) >= limit:
             break
-    found.sort(key=lambda row: (-row.score, -row.record.created_at, -row.record.ref))
-    return found[:limit]
+    scored.sort(key=lambda row: (-row.score, -row.record.created_at, -row.record.ref))
+    return scored[:limit]
 
 
 def _score(
@@ -251,4 +328,4 @@ def _score(
     )
     recent = 0.5 ** (max(now - record.created_at, 0) / _HALF_LIFE_MS)
     score = 0.6 * relevance + 0.2 * in_title + 0.12 * literal + 0.08 * recent
-    return float(score * _KIND_WEIGHT[record.kind])
+    return float(score * pool.KIND_WEIGHT[record.kind])

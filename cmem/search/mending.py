@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
-
+from cmem.named import NamedTuple
 from cmem.search import near
 from cmem.search import query as queries
 from cmem.search.query import Query, Unit
 from cmem.store import find
 from cmem.store.find import Scope
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import apsw
+
+    Look = Callable[[apsw.Connection, str], list[str]]
 
 # A longer query is a question: its unknown words are those of a person, not of a program.
 UNITS_MAX = 4
-
-Look = Callable[["apsw.Connection", str], list[str]]
 
 
 class Mended(NamedTuple):

@@ -7,13 +7,13 @@ up to five letters, two in a longer one. Two of the first three letters must be 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
+from cmem.lazy import pattern
 from cmem.store import segment, vocabulary
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import apsw
 
     from cmem.store.vocabulary import Term
@@ -25,7 +25,7 @@ _LONG = 6
 _KEPT = 0.65
 _NEAREST_MAX = 3
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = pattern(r"[^\W\d_]+")
 
 
 def parts(conn: apsw.Connection, word: str) -> list[str]:
@@ -61,6 +61,10 @@ def slips(conn: apsw.Connection, word: str) -> list[str]:
 def distance(one: str, other: str, most: int) -> int:
     """Slips between two words (optimal string alignment); any number above ``most`` if more."""
     if abs(len(one) - len(other)) > most:
+        return most + 1
+    # A letter that the other one has not is a slip each: this ends most comparisons.
+    letters, others = set(one), set(other)
+    if len(letters - others) > most or len(others - letters) > most:
         return most + 1
     before: list[int] = []
     last = list(range(len(other) + 1))

@@ -6,10 +6,15 @@ phrase, or something like ``auth.ts`` and 数据库, which is a phrase of terms 
 leading ``-word`` excludes, if anything else is searched and it does not look like a flag.
 """
 
-import re
-from typing import NamedTuple
+from __future__ import annotations
 
+from cmem.lazy import pattern
+from cmem.named import NamedTuple
 from cmem.store import segment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 CHARACTERS_MAX = 1000
 UNITS_MAX = 32
@@ -18,22 +23,25 @@ PHRASE_MAX = 8
 
 TEXT_COLUMNS = "{title body meta x}"
 
-_CHUNK = re.compile(r'(-?)"([^"]+)"|(-?)“([^”]+)”|([^\s"“”]+)')
+_QUOTES = '"“”'
+_CHUNK = pattern(r'(-?)"([^"]+)"|(-?)“([^”]+)”|([^\s"“”]+)')
 # What ends a unit inside a chunk; ``. _ - / : @ = &`` join words and make a phrase.
-_CUT = re.compile(r"[,;!?()\[\]{}<>|`、。，；：！？（）「」『』【】《》〈〉…·]+")
-_JOINED = re.compile(r"[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+){1,3}")
-_SHORT_FLAG = re.compile(r"-[A-Za-z]{1,2}")
+_CUT = str.maketrans(dict.fromkeys(",;!?()[]{}<>|`、。，；：！？（）「」『』【】《》〈〉…·", " "))
+_JOINTS = str.maketrans("_.", "--")
+_JOINED_MAX = 4
 
 
 class Unit(NamedTuple):
     """One thing a row must hold. ``shown`` is it as typed, ``match`` its expression, and
     ``atoms`` the expressions of its pieces, for a search that takes any of them. ``word`` is it
-    folded when it is letters only, of a script with spaces, and stood in no quotes."""
+    folded when it is letters only, of a script with spaces, and stood in no quotes; ``other`` is the
+    other spelling that ``match`` takes too."""
 
     shown: str
     match: str
     atoms: tuple[str, ...]
     word: str = ""
+    other: str = ""
 
 
 class Query(NamedTuple):
@@ -46,14 +54,13 @@ def parse(text: str) -> Query:
     """Read any string; what holds no word of any script gives no unit."""
     wanted: list[Unit] = []
     unwanted: list[Unit] = []
-    for found in _CHUNK.finditer(text[:CHARACTERS_MAX].replace("\0", " ")):
-        phrase = found[2] or found[4]
-        if phrase:
-            units = [unit for unit in [_phrase_unit(phrase)] if unit]
-            minus = bool(found[1] or found[3])
+    for chunk, is_phrase, is_excluded in _chunks(text[:CHARACTERS_MAX].replace("\0", " ")):
+        if is_phrase:
+            units = [unit for unit in [_phrase_unit(chunk)] if unit]
+            minus = is_excluded
         else:
-            units = _chunk_units(found[5])
-            minus = _is_exclusion(found[5])
+            units = _chunk_units(chunk)
+            minus = _is_exclusion(chunk)
         (unwanted if minus else wanted).extend(units)
     if not wanted:
         wanted, unwanted = unwanted, []
@@ -65,6 +72,19 @@ def match_all(query: Query) -> str:
     return _without(" AND ".join([unit.match for unit in query.units]), query)
 
 
+def match_in_turn(query: Query, last: Sequence[Unit]) -> str:
+    """The same rows as ``match_all``, by an expression that looks for the units of ``last`` only
+    in rows that hold all before them.
+
+    FTS5 makes one list of nested ANDs and goes through all its words side by side, so that of a
+    common word more is read than of the rare ones; a NOT, of nothing, keeps them apart."""
+    matches = [unit.match for unit in query.units if unit not in last]
+    together = " AND ".join(matches)
+    for unit in last:
+        together = f'(({together}) NOT "") AND {unit.match}' if together else unit.match
+    return _without(together, query)
+
+
 def is_open(query: Query) -> bool:
     """Whether it is but a sign or two of a script without spaces, the beginning of any gram."""
     return len(query.units) == 1 and query.units[0].match.endswith(" *")
@@ -72,7 +92,7 @@ def is_open(query: Query) -> bool:
 
 def match_title(query: Query) -> str:
     """The expression for rows with every unit in the title."""
-    return f"title : ({' AND '.join([unit.match for unit in query.units])})"
+    return in_title(" AND ".join([unit.match for unit in query.units]))
 
 
 def match_any(query: Query, atoms: list[str]) -> str:
@@ -90,9 +110,25 @@ def atoms(query: Query) -> dict[str, float]:
     return found
 
 
+def pair(unit: Unit, rarest: int) -> str:
+    """What every row with the unit matches too: its atom of this number beside the next one, or the
+    one before the last. "" where the unit is not longer than that, or not such a phrase."""
+    if len(unit.atoms) <= 2:
+        return ""
+    first = min(rarest, len(unit.atoms) - 2)
+    words = " ".join([atom.strip('"') for atom in unit.atoms[first : first + 2]])
+    if f" {words} " not in f" {unit.match.replace(chr(34), ' ')} ":
+        return ""
+    return f"({quote(words)} OR {unit.other})" if unit.other else quote(words)
+
+
 def in_text(match: str) -> str:
     """``match`` in the columns of text, never in the one of filters."""
     return f"{TEXT_COLUMNS} : ({match})"
+
+
+def in_title(match: str) -> str:
+    return f"title : ({match})"
 
 
 def quote(terms: str) -> str:
@@ -107,9 +143,21 @@ def _without(match: str, query: Query) -> str:
     return f"{in_text(match)} NOT {in_text(unwanted)}"
 
 
+def _chunks(text: str) -> Iterator[tuple[str, bool, bool]]:
+    """What stands between white space or in quotes; whether it is a phrase, and a minus before it."""
+    if not any(quote in text for quote in _QUOTES):
+        yield from [(chunk, False, False) for chunk in text.split()]
+        return
+    for found in _CHUNK.finditer(text):
+        phrase = found[2] or found[4]
+        yield phrase or found[5], bool(phrase), bool(found[1] or found[3])
+
+
 def _is_exclusion(chunk: str) -> bool:
     """``-draft`` is; ``--draft``, ``-rf`` and a lone dash are not."""
-    return chunk[0] == "-" and chunk[1:2] != "-" and not _SHORT_FLAG.fullmatch(chunk)
+    name = chunk[1:]
+    is_short_flag = len(name) in (1, 2) and name.isascii() and name.isalpha()
+    return chunk[0] == "-" and name[:1] != "-" and not is_short_flag
 
 
 def _once(units: list[Unit]) -> list[Unit]:
@@ -117,7 +165,7 @@ def _once(units: list[Unit]) -> list[Unit]:
 
 
 def _chunk_units(chunk: str) -> list[Unit]:
-    pieces = [piece.rstrip(".:'") for piece in _CUT.split(chunk)]
+    pieces = [piece.rstrip(".:'") for piece in chunk.translate(_CUT).split()]
     return [unit for unit in map(_piece_unit, pieces) if unit]
 
 
@@ -137,22 +185,31 @@ def _piece_unit(text: str) -> Unit | None:
         pieces = _atoms(runs) if text.startswith("--") else ()
         return Unit(text, match, (match, *pieces))
     match = _phrase(runs, specials)
-    other = _other_spelling(text, runs)
+    spelling = _other_spelling(text, runs)
+    other = quote(spelling) if spelling else ""
     if other:
-        match = f"({match} OR {quote(other)})"
+        match = f"({match} OR {other})"
     if len(runs) == 1 and not runs[0][1]:
-        return Unit(text, match, (match,), runs[0][0] if runs[0][0].isalpha() else "")
-    return Unit(text, match, _atoms(runs))
+        return Unit(text, match, (match,), runs[0][0] if runs[0][0].isalpha() else "", other)
+    return Unit(text, match, _atoms(runs), "", other)
 
 
 def _other_spelling(text: str, runs: list[tuple[str, int]]) -> str:
     """``getUserById`` is also get user by id, ``utf-8`` also utf8."""
-    if _JOINED.fullmatch(text):
+    if _is_joined(text):
         return "".join([word for word, _ in runs])
-    if text.isascii() and text.isalnum():
+    if text.isascii() and text.isalnum() and not (text.islower() and text.isalpha()):
         parts = segment.split_identifier(text)
         return " ".join(parts) if 1 < len(parts) <= segment.PARTS_MAX else ""
     return ""
+
+
+def _is_joined(text: str) -> bool:
+    """Two to four words of letters and digits with ``-``, ``_`` or ``.`` between."""
+    if not text.isascii():
+        return False
+    words = text.translate(_JOINTS).split("-")
+    return 1 < len(words) <= _JOINED_MAX and all(word.isalnum() for word in words)
 
 
 def _phrase(runs: list[tuple[str, int]], specials: list[str]) -> str:

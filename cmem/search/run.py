@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
 from cmem.errors import UsageError
+from cmem.named import NamedTuple
 from cmem.search import ladder, near, snippet
 from cmem.search import query as queries
-from cmem.search.ladder import Scored
-from cmem.search.mending import Mended
 from cmem.store import find, records
 from cmem.store.find import Scope
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import apsw
+
+    from cmem.search.ladder import Scored
+    from cmem.search.mending import Mended
 
 LIMIT_MAX = 200
 LISTED = "newest"
@@ -127,7 +129,9 @@ def _list(conn: apsw.Connection, scope: Scope, *, limit: int) -> list[Scored]:
     for start in range(0, len(newest), ladder.BATCH):
         batch = newest[start : start + ladder.BATCH]
         rows = records.load(conn, batch)
-        found += [Scored(rows[at], 0.0) for one in batch if (at := (one.kind, one.ref)) in rows]
+        found += [
+            ladder.Scored(rows[at], 0.0) for one in batch if (at := (one.kind, one.ref)) in rows
+        ]
         if len(found) >= limit:
             break
     return found[:limit]

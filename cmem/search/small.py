@@ -7,7 +7,9 @@ about programs *did* and *again* are as rare as the word that is meant. Folded a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _TEXT = (
     "a about again all also am an and any are as at be been but by can could did do does for "
@@ -24,7 +26,12 @@ _TEXT = (
 WORDS = frozenset(_TEXT.split())
 
 
+def is_small(match: str) -> bool:
+    """Whether this expression of one term is for a small word."""
+    return match.strip('" *') in WORDS
+
+
 def without(pieces: Mapping[str, float]) -> dict[str, float]:
     """The pieces of a query, quoted terms, without small words; all when there are no others."""
-    kept = {piece: share for piece, share in pieces.items() if piece.strip('" *') not in WORDS}
+    kept = {piece: share for piece, share in pieces.items() if not is_small(piece)}
     return kept or dict(pieces)

@@ -1,14 +1,36 @@
 """The line of text around what was found."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
 from cmem.privacy import sanitise
 from cmem.store import segment
-from cmem.store.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cmem.store.records import Record
 
 WIDTH = 160
 # Text before the first word found, so that the line reads like one.
 _LEAD = 40
+
+
+class _Signs(dict[int, str]):
+    """Each sign folded, where it stays one sign."""
+
+    def __missing__(self, code: int) -> str:
+        folded = segment.fold(chr(code))
+        self[code] = folded if len(folded) == 1 else chr(code)
+        return self[code]
+
+
+_SIGNS = _Signs()
+# The same few words are looked for in every row.
+_KNOWN: dict[str, list[str]] = {}
+_KNOWN_MAX = 100
+# Places looked at in one text.
+_FOUND_MAX = 200
 
 
 def line(text: str) -> str:
@@ -58,34 +80,47 @@ def _start(text: str, words: Sequence[str]) -> int:
     for number, word in enumerate(words):
         for needle in _needles(word):
             at = folded.find(needle)
-            while at >= 0 and len(found) < 200:
+            is_there = at >= 0
+            while at >= 0 and len(found) < _FOUND_MAX:
                 found.append((at, number))
                 at = folded.find(needle, at + len(needle))
-            if any(which == number for _, which in found):
+            if is_there:
                 break
-    best, start = 0, 0
-    for at, _ in sorted(found):
-        held = {which for place, which in found if at <= place < at + WIDTH - _LEAD}
+    found.sort()
+    held: dict[int, int] = {}
+    best, start, end = 0, 0, 0
+    for at, number in found:
+        while end < len(found) and found[end][0] < at + WIDTH - _LEAD:
+            held[found[end][1]] = held.get(found[end][1], 0) + 1
+            end += 1
         if len(held) > best:
             best, start = len(held), at
+        held[number] -= 1
+        if not held[number]:
+            del held[number]
     return start
 
 
 def _needles(word: str) -> list[str]:
     """What to look for, from the word as typed to its stem, as the index folds it."""
+    known = _KNOWN.get(word)
+    if known is not None:
+        return known
     folded = _folded(word)
     terms = segment.words(word).split()
     stem = folded[: max(4, len(folded) - 3)] if folded.isascii() else folded
     first = terms[0] if terms else ""
-    return [needle for needle in dict.fromkeys((folded, stem, first)) if needle]
+    found = [needle for needle in dict.fromkeys((folded, stem, first)) if needle]
+    if len(_KNOWN) < _KNOWN_MAX:
+        _KNOWN[word] = found
+    return found
 
 
 def _folded(text: str) -> str:
     """``text`` folded sign by sign, so that places in it are places in the text."""
     if text.isascii():
         return text.lower()
-    folded = [segment.fold(char) for char in text]
-    return "".join([new if len(new) == 1 else old for new, old in zip(folded, text, strict=True)])
+    return text.translate(_SIGNS)
 
 
 def _window(text: str, at: int) -> str:

@@ -104,6 +104,23 @@ def take_back(conn: apsw.Connection, unit_id: int, run_id: int, *, now: int) -> 
             ).fetchall()
 
 
+def release(conn: apsw.Connection, unit_id: int, *, state: str, now: int) -> None:
+    """Take a unit out of its batch by a person's will: nothing that comes back is for it. Its call
+    was made and counts by its estimate. Part of a transaction."""
+    conn.execute(
+        """UPDATE observer_runs SET outcome = 'interrupted', ended_at = ?2
+        WHERE outcome = 'started' AND id IN
+            (SELECT run_id FROM batch_units WHERE unit_id = ?1)""",
+        (unit_id, now),
+    ).fetchall()
+    conn.execute("DELETE FROM batch_units WHERE unit_id = ?", (unit_id,)).fetchall()
+    conn.execute(
+        """UPDATE work_units SET state = ?2, finished_at = CASE ?2 WHEN 'pending' THEN NULL ELSE ?3 END
+        WHERE id = ?1 AND state = 'batched'""",
+        (unit_id, state, now),
+    ).fetchall()
+
+
 def end(conn: apsw.Connection, batch_id: int, *, now: int) -> None:
     """Nothing more comes of it; units that are left wait again."""
     with transaction(conn):

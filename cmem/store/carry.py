@@ -6,14 +6,25 @@ out: by the tombstones, which are kept from both, and by the words an edit left.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
 from cmem.errors import CmemError
-from cmem.store import connection, edits, erase, forget, identities, tombstones
+from cmem.store import (
+    connection,
+    edits,
+    erase,
+    forget,
+    identities,
+    moments,
+    told,
+    tombstones,
+)
+from cmem.store.connection import transaction
 from cmem.store.forget import TABLES
-from cmem.store.rows import rows, value
+from cmem.store.rows import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,26 +77,49 @@ def carry(old: apsw.Connection, new: apsw.Connection, *, now: int) -> Carried:
     own = _keep_tombstones(old, new)
     reworded = _reword(old, new, now=now) if own else 0
     erased = bury(new, now=now)
+    _show_again(old, new)
     hidden = forget.due(old, now=_ALL_TIME)
     there = identities.known(new, identities.of(old, hidden))
     forget.hide(new, there, now=now)
     return Carried(erased, there.total, reworded)
 
 
+def _show_again(old: apsw.Connection, new: apsw.Connection) -> None:
+    """What was hidden when the copy was made, and brought back since."""
+    hidden = forget.due(new, now=_ALL_TIME)
+    if not any(hidden):
+        return
+    there = identities.known(old, identities.of(new, hidden))
+    back = identities.known(new, identities.of(old, _visible(old, there)))
+    at = forget.moments_of(new, back)
+    with transaction(new):
+        forget.show(new, back, {moment for _session, moment in at})
+        moments.settle(new, forget.over(new, at))
+
+
+def _visible(conn: apsw.Connection, found: forget.Plan) -> forget.Plan:
+    """Those of the rows and turns that are not hidden."""
+    left: dict[str, list[int]] = {kind: [] for kind in (*TABLES, "N")}
+    for kind, refs in {**found.rows, "turn": found.turns}.items():
+        if refs:
+            query = f"""SELECT id FROM {TABLES[kind]}
+                WHERE hidden_at IS NULL AND id IN (SELECT value FROM json_each(?))"""
+            left[kind] = [int(ref) for (ref,) in rows(conn, query, (json.dumps(refs),))]
+    return forget.as_plan(left)
+
+
 def bury(conn: apsw.Connection, *, now: int) -> int:
     """Erase every row a tombstone stands for, and what was made of it; return how many."""
+    if not tombstones.are_any(conn):
+        return 0
     refs = [
         (kind, ref)
         for kind, table in TABLES.items()
         if kind in tombstones.ROWS
         for ref in _buried(conn, kind, table)
     ]
-    plan = forget.plan(conn, refs)
-    sessions = tuple(_buried(conn, "N", "sessions"))
-    plan = plan._replace(sessions=sessions, titles=tuple({*plan.titles, *sessions}))
-    if not any(plan):
-        return 0
-    return erase.purge(conn, plan, now=now)
+    plan = forget.plan(conn, [*refs, *_in_buried_sessions(conn)])
+    return erase.purge(conn, plan, now=now) if any(plan) else 0
 
 
 def _keep_tombstones(old: apsw.Connection, new: apsw.Connection) -> bool:
@@ -93,7 +127,7 @@ def _keep_tombstones(old: apsw.Connection, new: apsw.Connection) -> bool:
     everywhere are kept."""
     own = rows(old, _KEY) == rows(new, _KEY)
     for mac, kind, at in rows(old, _TOMBSTONES):
-        if own or str(kind).islower():
+        if own or str(kind).removeprefix(tombstones.UNDONE) in tombstones.TRAVELLING:
             tombstones.accept_as_is(new, kind=str(kind), digest=bytes(mac), at=int(at))
     return own
 
@@ -122,20 +156,23 @@ def _reword(old: apsw.Connection, new: apsw.Connection, *, now: int) -> int:
     return done
 
 
+def _in_buried_sessions(conn: apsw.Connection) -> Iterator[tuple[str, int]]:
+    """What happened in sessions up to when they were forgotten; one that is its id alone already
+    stays."""
+    blank = "SELECT 1 FROM sessions WHERE id = ? AND title = '' AND cwd = '' AND model = ''"
+    for ref, uid in _slices(conn, "SELECT id, uid FROM sessions WHERE id > ?"):
+        until = tombstones.forgotten_until(conn, "N", uid)
+        if until is not None:
+            found = told.up_to(conn, ref, until)
+            yield from (one for one in found if one[0] != "N" or not rows(conn, blank, (ref,)))
+
+
 def _buried(conn: apsw.Connection, kind: str, table: str) -> Iterator[int]:
-    if not int(value(conn, "SELECT count(*) FROM tombstones")):
-        return
     if not rows(conn, "SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)):
         return
     for ref, uid in _slices(conn, f"SELECT id, uid FROM {table} WHERE id > ?"):
-        if tombstones.is_forgotten(conn, kind, uid) and not _is_blank(conn, kind, ref):
+        if tombstones.is_forgotten(conn, kind, uid):
             yield ref
-
-
-def _is_blank(conn: apsw.Connection, kind: str, ref: int) -> bool:
-    """A session that is forgotten stays as its id alone."""
-    query = "SELECT 1 FROM sessions WHERE id = ? AND title = '' AND cwd = '' AND model = ''"
-    return kind == "N" and bool(rows(conn, query, (ref,)))
 
 
 def _slices(conn: apsw.Connection, query: str) -> Iterator[tuple[int, str]]:

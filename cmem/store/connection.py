@@ -40,6 +40,8 @@ READER_WAIT_MS = 250
 # blocks from a cold disk; incremental vacuum lets retention give space back in slices.
 FILE_PRAGMAS = (("page_size", 8192), ("auto_vacuum", 2))
 
+_left: "list[apsw.Connection]" = []
+
 COMMON_PRAGMAS = (
     ("trusted_schema", 0),  # a planted view or trigger may call only innocuous functions
     ("cell_size_check", 1),  # a damaged page is an error here, not a wrong answer later
@@ -100,6 +102,16 @@ def begin_reading(conn: apsw.Connection) -> None:
     """Let all that is read until the connection is closed be of one moment, and take the file's
     lock once for it and not with every statement."""
     conn.execute("BEGIN")
+
+
+def let_go(conn: apsw.Connection, *, ending: bool) -> None:
+    """Close a reader. Where the process is about to end its locks are given back at once, and the
+    rest goes with the process: taking apart the schema and the pages is 1 % of a session's start."""
+    if ending and conn.in_transaction:
+        conn.execute("END")
+        _left.append(conn)
+    else:
+        conn.close()
 
 
 def transaction(conn: apsw.Connection) -> "_Transaction":

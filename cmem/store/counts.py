@@ -33,6 +33,8 @@ PENDING_UNITS = """SELECT u.id FROM work_units u JOIN turns t ON t.id = u.turn_i
     AND (?1 IS NULL OR ?1 IN (s.content_session_id, s.uid, 'N' || s.id)) ORDER BY u.id"""
 PARKED_REASON = """SELECT coalesce((SELECT error FROM work_units WHERE state = 'parked'
     ORDER BY coalesce(finished_at, 0) DESC, id DESC LIMIT 1), '')"""
+MENDED = """SELECT count(*) FROM observer_runs
+    WHERE started_at >= ? AND outcome = 'done' AND error <> ''"""
 LAST_CAPTURED = "SELECT max(last_event_at) FROM sessions"
 LAST_OBSERVED = "SELECT max(ended_at) FROM observer_runs WHERE outcome IN ('done', 'skipped')"
 
@@ -58,6 +60,7 @@ class StatusCounts(NamedTuple):
     last_observed_at: int | None
     spend_tokens: int
     spend_usd: float
+    mended: int = 0  # replies since midnight of which something was lost or marked
 
 
 def work(conn: apsw.Connection) -> Work:
@@ -75,6 +78,11 @@ def parked_reason(conn: apsw.Connection) -> str:
     return str(value(conn, PARKED_REASON))
 
 
+def has_host(conn: apsw.Connection, host: str) -> bool:
+    """Return whether a session of the host is stored."""
+    return bool(value(conn, "SELECT EXISTS(SELECT 1 FROM sessions WHERE host = ?)", (host,)))
+
+
 def status_counts(conn: apsw.Connection, *, midnight: int) -> StatusCounts:
     """Return the numbers of ``status``; ``midnight`` is when the local day began."""
     spend = ledger.spent(conn, since=midnight)
@@ -89,4 +97,5 @@ def status_counts(conn: apsw.Connection, *, midnight: int) -> StatusCounts:
         last_observed_at=value(conn, LAST_OBSERVED),
         spend_tokens=spend.tokens,
         spend_usd=spend.microusd / 1_000_000,
+        mended=value(conn, MENDED, (midnight,)),
     )

@@ -68,7 +68,8 @@ def store(conn: apsw.Connection, place: Place, *, unit: TurnUnit, observed: Obse
         if _reinforce(conn, place, known, draft=draft, sources=sources):
             continue
         columns = {
-            "uid": digest(place.session_uid, str(place.unit_id), str(ordinal), by="|"),
+            # What it says too: units of two machines have the same numbers.
+            "uid": digest(place.session_uid, str(place.unit_id), str(ordinal), known, by="|"),
             "discovery_tokens": shares[ordinal],
             "generated_by_model": observed.model or observed.provider,
             "prompt_version": observed.prompt_version,

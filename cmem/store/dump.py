@@ -7,7 +7,7 @@ of a session that lost a prompt. The caller holds one moment of the store open.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cmem.store import codec, tombstones
@@ -36,8 +36,11 @@ _SESSIONS = """SELECT s.id FROM sessions s
         OR EXISTS(SELECT 1 FROM observations x WHERE x.session_id = s.id AND x.hidden_at IS NULL)
         OR EXISTS(SELECT 1 FROM tool_uses x WHERE x.session_id = s.id AND x.hidden_at IS NULL)
         OR EXISTS(SELECT 1 FROM user_prompts x WHERE x.session_id = s.id AND x.hidden_at IS NULL)
+        {or_open_work}
         OR NOT EXISTS(SELECT 1 FROM turns x WHERE x.session_id = s.id))
     ORDER BY s.started_at, s.uid"""
+_OR_OPEN_WORK = """OR EXISTS(SELECT 1 FROM work_state_entries x
+        WHERE x.session_id = s.id AND x.hidden_at IS NULL)"""
 _SESSION = """SELECT p.key AS project, {columns} FROM sessions s
     JOIN projects p ON p.id = s.project_id WHERE s.id = ?"""
 _LOST_A_PROMPT = """SELECT EXISTS(SELECT 1 FROM user_prompts
@@ -75,7 +78,9 @@ class Chosen(NamedTuple):
 def sessions(conn: apsw.Connection, chosen: Chosen) -> list[int]:
     """The sessions to be told, the oldest first."""
     wanted = None if chosen.projects is None else json.dumps(chosen.projects)
-    return [int(ref) for (ref,) in rows(conn, _SESSIONS, (wanted, chosen.since))]
+    has_work = bool(rows(conn, "SELECT 1 FROM sqlite_schema WHERE name = ?", (WORK.table,)))
+    query = _SESSIONS.format(or_open_work=_OR_OPEN_WORK if has_work else "")
+    return [int(ref) for (ref,) in rows(conn, query, (wanted, chosen.since))]
 
 
 def size(conn: apsw.Connection) -> int:
@@ -89,17 +94,35 @@ def records(conn: apsw.Connection, chosen: Chosen) -> Iterator[Record]:
     refs = sessions(conn, chosen)
     yield from _projects(conn, chosen, refs)
     if chosen.projects is None:
-        for kind, digest, at in tombstones.travelling(conn, since=chosen.since):
-            yield {"record": TOMBSTONE, "kind": kind, "hash": digest.hex(), "at": at}
-    columns = {kind.table: _columns(conn, kind.table) for kind in KINDS}
-    own = ", ".join(f"s.{name}" for name in _columns(conn, "sessions"))
+        for one in tombstones.travelling(conn, since=chosen.since):
+            told = {"kind": one.kind, "hash": one.digest.hex(), "at": one.at}
+            yield {"record": TOMBSTONE, **told, **({"undone": True} if one.undone else {})}
+    columns = shapes(conn)
     for ref in refs:
-        yield _session(conn, ref, own)
-        for one in _present(columns):
-            yield from _of_session(conn, one, ref, columns=columns[one.table])
+        yield from of_session(conn, ref, columns)
 
 
-def _present(columns: dict[str, list[str]]) -> list[Kind]:
+Shapes = Mapping[str, list[str]]
+
+
+def shapes(conn: apsw.Connection) -> Shapes:
+    """The columns of every table that are told; [] for a table that the file lacks."""
+    return {table: _columns(conn, table) for table in ("sessions", *(one.table for one in KINDS))}
+
+
+def of_session(conn: apsw.Connection, ref: int, columns: Shapes) -> Iterator[Record]:
+    """A session, and then all in it that is not hidden."""
+    yield _session(conn, ref, ", ".join(f"s.{name}" for name in columns["sessions"]))
+    for one in _present(columns):
+        yield from _of_session(conn, one, ref, columns=columns[one.table])
+
+
+def projects(conn: apsw.Connection) -> Iterator[Record]:
+    """Every project."""
+    return _projects(conn, Chosen(), [])
+
+
+def _present(columns: Shapes) -> list[Kind]:
     """The kinds that the file has: a reader may find one of an older cmem."""
     return [kind for kind in KINDS if columns[kind.table]]
 

@@ -33,6 +33,20 @@ _CHAIN = """WITH RECURSIVE next(id) AS (SELECT ?1 UNION
     SELECT 1 FROM next WHERE id = ?2"""
 
 
+# Characters of each field, and how many facts, concepts or files there may be.
+MOST = {
+    "title": 500,
+    "subtitle": 1_000,
+    "type": 40,
+    "narrative": 65_536,
+    "facts": 4_096,
+    "concepts": 200,
+    "files": 4_096,
+}
+MOST_ENTRIES = 200
+_NAMES = {"narrative": "text"}
+
+
 class Words(NamedTuple):
     """What can be edited of an observation."""
 
@@ -71,6 +85,26 @@ def cleaned(given: Words) -> Words:
     if not made.title or not made.type:
         raise CmemError("a memory needs a title and a type; nothing was changed")
     return made
+
+
+def check_length(old: Words, new: Words) -> None:
+    """CmemError for what is changed and longer than a memory may be; what is as it was stays, for
+    it may come from elsewhere."""
+    for name, most in MOST.items():
+        given = getattr(new, name)
+        if given == getattr(old, name):
+            continue
+        many = isinstance(given, tuple)
+        if many and len(given) > MOST_ENTRIES:
+            raise CmemError(
+                f"{name}: at most {MOST_ENTRIES}, not {len(given)}; nothing was changed"
+            )
+        longest = max(map(len, given), default=0) if many else len(given)
+        if longest > most:
+            one = f"one of the {name}" if many else f"the {_NAMES.get(name, name)}"
+            raise CmemError(
+                f"{one} has {longest} characters, at most {most} fit; nothing was changed"
+            )
 
 
 def edit(conn: apsw.Connection, ref: int, *, old: Words, new: Words, now: int) -> bool:

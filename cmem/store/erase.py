@@ -13,32 +13,36 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import apsw
 
 from cmem.errors import BusyError
-from cmem.store import connection, documents, forget, tombstones
+from cmem.store import connection, documents, forget, moments, tombstones
 from cmem.store.connection import transaction
 from cmem.store.forget import TABLES, Plan
+from cmem.store.moments import Moment
+from cmem.store.portable import BY_HAND
 from cmem.store.rows import row, rows, value
 
 BATCH_ROWS = 5
-BATCH_MS = 100
+BATCH_MS = 50
 MERGE_PAGES = 64
 VACUUM_PAGES = 64
 # How long to wait for readers before the log is left as it is.
 READERS_WAIT_MS = 1000
 
 _UNFINISHED = "forget_unfinished"
+# The kind of the tombstones of what turns said last.
+SAID = "said"
 
 # What else goes with a row of a kind.
 _DEPENDENTS = {
     "O": (
         "DELETE FROM observation_files WHERE observation_id = ?",
         "DELETE FROM observation_sources WHERE observation_id = ?",
-        # What it had replaced stays replaced.
-        "UPDATE observations SET superseded_by = id WHERE superseded_by = ?",
+        # What is hidden itself and comes back: nothing stands for it any more.
+        "UPDATE observations SET superseded_by = NULL WHERE superseded_by = ?",
     ),
     "S": (),
     "P": ("DELETE FROM observation_sources WHERE kind = 'P' AND ref = ?",),
@@ -60,20 +64,22 @@ def purge(
     does the rest later."""
     with transaction(conn):
         begin(conn)
+        moments.mark(conn, moments.HARD, now)
     forget.hide(conn, forgotten, now=now)
-    moments = forget.moments_of(conn, forgotten)
+    hidden = forget.moments_of(conn, forgotten)
     doomed = [(kind, ref) for kind, refs in forgotten.rows.items() for ref in refs]
     done = 0
     while done < len(doomed):
-        done += _erase_batch(conn, doomed[done : done + BATCH_ROWS], now=now)
+        done += _erase_batch(conn, doomed[done : done + BATCH_ROWS])
         if progress:
             progress(done, len(doomed))
     for turn in forgotten.turns:
         with transaction(conn):
             _blank_turn(conn, turn, now=now)
     with transaction(conn):
-        _blank_sessions(conn, forgotten, now=now)
-        forget.settle(conn, moments)
+        _blank_sessions(conn, forgotten, hidden, now=now)
+        moments.settle(conn, forget.over(conn, hidden))
+        moments.unmark(conn, moments.HARD, now)
     finish(conn)
     return len(doomed)
 
@@ -112,25 +118,44 @@ def is_buried(conn: apsw.Connection, session: int, known: str) -> bool:
     return is_forgotten(conn, "text", f"{session}|{known}")
 
 
-def _erase_batch(conn: apsw.Connection, doomed: Sequence[tuple[str, int]], *, now: int) -> int:
+def bury_words(conn: apsw.Connection, turn: int, *, now: int) -> None:
+    """Note that what was said last in a turn up to now is not to come back by being told again.
+    Part of a transaction."""
+    query = """SELECT n.uid, t.number, t.native_prompt_id, coalesce(t.hidden_at, ?2)
+        FROM turns t JOIN sessions n ON n.id = t.session_id WHERE t.id = ?1"""
+    for session, number, prompt_id, at in rows(conn, query, (turn, now)):
+        for name in {str(number), str(prompt_id)} - {""}:
+            tombstones.bury(conn, SAID, f"{session}|{name}", now=int(at))
+
+
+def is_unsaid(conn: apsw.Connection, session: str, names: Iterable[str], *, at: int) -> bool:
+    """True when what a turn of these names said at this time was forgotten."""
+    if not tombstones.are_any(conn):
+        return False
+    found = (tombstones.forgotten_until(conn, SAID, f"{session}|{name}") for name in names)
+    return any(until is not None and at <= until for until in found)
+
+
+def _erase_batch(conn: apsw.Connection, doomed: Sequence[tuple[str, int]]) -> int:
     """Erase as many of these as fit into one short transaction; at least one."""
     end = time.monotonic() + BATCH_MS / 1000
     done = 0
     with transaction(conn):
         for kind, ref in doomed:
-            _erase(conn, kind, ref, now=now)
+            _erase(conn, kind, ref)
             done += 1
             if time.monotonic() >= end:
                 break
     return done
 
 
-def _erase(conn: apsw.Connection, kind: str, ref: int, *, now: int) -> None:
+def _erase(conn: apsw.Connection, kind: str, ref: int) -> None:
+    """A hidden row goes for good; it was forgotten when it was hidden."""
     table = TABLES[kind]
-    found = row(conn, f"SELECT uid FROM {table} WHERE id = ?", (ref,))
+    found = row(conn, f"SELECT uid, hidden_at FROM {table} WHERE id = ?", (ref,))
     if found is None:
         return
-    tombstones.bury(conn, kind, str(found[0]), now=now)
+    tombstones.bury(conn, kind, str(found[0]), now=int(found[1]))
     documents.remove(conn, kind, ref)
     for statement in _DEPENDENTS[kind]:
         conn.execute(statement, (ref,)).fetchall()
@@ -139,6 +164,7 @@ def _erase(conn: apsw.Connection, kind: str, ref: int, *, now: int) -> None:
 
 def _blank_turn(conn: apsw.Connection, turn: int, *, now: int) -> None:
     """Take the texts of a turn; it shows again only if rows of it are left to see."""
+    bury_words(conn, turn, now=now)
     left = value(
         conn,
         """SELECT EXISTS(SELECT 1 FROM user_prompts WHERE turn_id = ?1 AND hidden_at IS NULL)
@@ -163,17 +189,25 @@ def _blank_turn(conn: apsw.Connection, turn: int, *, now: int) -> None:
     ).fetchall()
 
 
-def _blank_sessions(conn: apsw.Connection, forgotten: Plan, *, now: int) -> None:
+def _blank_sessions(
+    conn: apsw.Connection, forgotten: Plan, hidden: Iterable[Moment], *, now: int
+) -> None:
     """Take the titles; of a session that goes as a whole, all that tells of it but its id,
-    by which its events are known when they come again."""
+    by which its events are known when they come again. The one that notes hang on has no end,
+    so it is never forgotten as a whole."""
+    at = {session: max(when for one, when in hidden if one == session) for session, _ in hidden}
     for session in forgotten.titles:
         conn.execute("UPDATE sessions SET title = '' WHERE id = ?", (session,)).fetchall()
-    for session in forgotten.sessions:
+    for session in {*forgotten.sessions, *forget.emptied(conn, forgotten)}:
         conn.execute(
             "UPDATE sessions SET title = '', cwd = '', model = '' WHERE id = ?", (session,)
         ).fetchall()
-        for (uid,) in rows(conn, "SELECT uid FROM sessions WHERE id = ?", (session,)):
-            tombstones.bury(conn, "N", str(uid), now=now)
+    for session in forgotten.sessions:
+        query = "SELECT uid, last_event_at FROM sessions WHERE id = ? AND host <> ?"
+        for uid, newest in rows(conn, query, (session, BY_HAND)):
+            until = tombstones.forgotten_until(conn, "N", str(uid))
+            if until is None or until < newest:
+                tombstones.bury(conn, "N", str(uid), now=max(at.get(session, now), newest))
 
 
 def _set_meta(conn: apsw.Connection, key: str, stored: int) -> None:

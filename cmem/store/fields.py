@@ -195,4 +195,11 @@ def _tombstone(record: Record) -> Record:
     kind, digest = record.get("kind"), record.get("hash")
     if kind not in _TOMB_KINDS or not isinstance(digest, str) or not _HASH.fullmatch(digest):
         raise Unfit("no kind and hash of a forgotten row")
-    return {"record": "tombstone", "kind": kind, "hash": digest, "at": _whole(record, "at")}
+    undone = {"undone": True} if record.get("undone") is True else {}
+    return {
+        "record": "tombstone",
+        "kind": kind,
+        "hash": digest,
+        "at": _whole(record, "at"),
+        **undone,
+    }

@@ -7,17 +7,22 @@ away when the rows are loaded, so that no match costs a look at its row.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import NamedTuple
-
-import apsw
-
+from cmem.named import NamedTuple
 from cmem.store.functions import key
 from cmem.store.rows import row, value
 
-# A title says more than a body; identifier parts are the weakest sign; filters are no text.
-WEIGHTS = "4.0, 1.0, 1.5, 0.7, 0.0"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import apsw
+
+# A title says more than a body, parts of identifiers (``x``) are the weakest sign, and filters
+# (``k``) are no text.
+WEIGHTS = {"body": 1.0, "title": 4.0, "meta": 1.5, "x": 0.7, "k": 0.0}
+
+# Matches from which the number of all is told.
+SAMPLE = 100
 
 
 class Scope(NamedTuple):
@@ -42,7 +47,6 @@ class Candidate(NamedTuple):
     kind: str
     ref: int
     created_at: int
-    rank: float  # bm25, lower is better; 0.0 where none was computed
 
 
 def key_match(scope: Scope) -> str:
@@ -75,34 +79,98 @@ def count(conn: apsw.Connection, match: str, scope: Scope, *, cap: int) -> int:
     return sum([int(number) for (number,) in conn.execute(sql, bound)])
 
 
-def ranked(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[Candidate]:
-    """The best matches by bm25. Only for few matches: it reads something of every one."""
-    rank = f"bm25(documents_fts, {WEIGHTS})"
-    return _candidates(conn, match, scope, rank=rank, order="rank", limit=limit)
+def about(conn: apsw.Connection, match: str) -> int:
+    """How many documents match: exactly below ``SAMPLE``, else about, told from how close the
+    oldest lie together, and the newest. The smaller number counts, so that what is new in an old
+    store is not taken for common."""
+    few = oldest(conn, match, Scope(), limit=SAMPLE)
+    if len(few) < SAMPLE:
+        return len(few)
+    sql = (
+        "SELECT rowid FROM documents_fts WHERE documents_fts MATCH ?"
+        " ORDER BY rowid DESC LIMIT 1 OFFSET ?"
+    )
+    last = size(conn)
+    span = last - int(value(conn, sql, (match, SAMPLE - 1)))
+    return max(SAMPLE * last // max(span, few[-1]), SAMPLE)
+
+
+def oldest(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[int]:
+    """The documents that match, the first ones first: the cheapest way through the index."""
+    return _documents(conn, match, scope, order="f.rowid", limit=limit)
+
+
+def last(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[int]:
+    """The documents that match, the last ones first."""
+    return _documents(conn, match, scope, order="f.rowid DESC", limit=limit)
+
+
+def at(conn: apsw.Connection, documents: Sequence[int]) -> list[Candidate]:
+    """The documents of these ids."""
+    sql = (
+        "SELECT id, kind, ref, created_at FROM documents"
+        " WHERE id IN (SELECT value FROM json_each(?))"
+    )
+    return list(map(Candidate._make, conn.execute(sql, (as_json(documents),))))
+
+
+def ranked(
+    conn: apsw.Connection, match: str, documents: Collection[int]
+) -> list[tuple[int, float]]:
+    """Those of ``documents`` that match, with their bm25, the best first. Only for few: it reads
+    how long each is, which is a page for each in a large store."""
+    sql = (
+        f"SELECT rowid, bm25(documents_fts, {_weights(conn)}) AS rank FROM documents_fts"
+        " WHERE documents_fts MATCH ? AND +rowid IN (SELECT value FROM json_each(?)) ORDER BY rank"
+    )
+    return [(int(one), float(rank)) for one, rank in conn.execute(sql, (match, as_json(documents)))]
+
+
+def _weights(conn: apsw.Connection) -> str:
+    """The weights in the order of the index's columns: a store that is only read may be of an
+    older schema, which had another order."""
+    names = conn.execute("SELECT name FROM pragma_table_info('documents_fts') ORDER BY cid")
+    return ", ".join([str(WEIGHTS[str(name)]) for (name,) in names])
+
+
+def is_narrow(scope: Scope) -> bool:
+    """Whether rows have to be looked at to know which are in scope."""
+    return bool(_narrow(scope)[1])
 
 
 def newest(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[Candidate]:
     """The matches that came last, unranked: the cost is that of ``limit``, not of all."""
-    return _candidates(conn, match, scope, rank="0.0", order="f.rowid DESC", limit=limit)
+    _, conditions, values = _narrow(scope)
+    sql = (
+        f"SELECT f.rowid, d.kind, d.ref, d.created_at FROM documents_fts f {_JOIN}"
+        f" WHERE documents_fts MATCH :match {conditions} ORDER BY f.rowid DESC LIMIT :limit"
+    )
+    bound = {**values, "match": match, "limit": limit}
+    return list(map(Candidate._make, conn.execute(sql, bound)))
 
 
 def listed(conn: apsw.Connection, scope: Scope, *, limit: int) -> list[Candidate]:
     """The documents that came last, of those in scope, without a match expression."""
     _, conditions, values = _narrow(scope)
     sql = (
-        "SELECT d.id, d.kind, d.ref, d.created_at, 0.0 FROM documents d"
+        "SELECT d.id, d.kind, d.ref, d.created_at FROM documents d"
         f" WHERE 1 {conditions} ORDER BY d.id DESC LIMIT :limit"
     )
-    return [Candidate(*row) for row in conn.execute(sql, {**values, "limit": limit})]
+    return list(map(Candidate._make, conn.execute(sql, {**values, "limit": limit})))
 
 
-def among(conn: apsw.Connection, match: str, documents: Sequence[int]) -> set[int]:
+def among(conn: apsw.Connection, match: str, documents: Collection[int]) -> set[int]:
     """Those of ``documents`` that match; meant for expressions with few matches."""
     sql = (
         "SELECT rowid FROM documents_fts WHERE documents_fts MATCH ?"
         " AND +rowid IN (SELECT value FROM json_each(?))"
     )
-    return {int(row[0]) for row in conn.execute(sql, (match, json.dumps(list(documents))))}
+    return {int(row[0]) for row in conn.execute(sql, (match, as_json(documents)))}
+
+
+def as_json(numbers: Collection[int]) -> str:
+    """Numbers for ``json_each``."""
+    return f"[{','.join(map(str, numbers))}]"
 
 
 def size(conn: apsw.Connection) -> int:
@@ -120,17 +188,16 @@ def session_id(conn: apsw.Connection, text: str) -> int | None:
     return None if found is None else int(found[0])
 
 
-def _candidates(
-    conn: apsw.Connection, match: str, scope: Scope, *, rank: str, order: str, limit: int
-) -> list[Candidate]:
-    _, conditions, values = _narrow(scope)
+def _documents(
+    conn: apsw.Connection, match: str, scope: Scope, *, order: str, limit: int
+) -> list[int]:
+    source, conditions, values = _narrow(scope)
     sql = (
-        f"SELECT f.rowid, d.kind, d.ref, d.created_at, {rank} AS rank"
-        f" FROM documents_fts f {_JOIN}"
+        f"SELECT f.rowid FROM documents_fts f {source}"
         f" WHERE documents_fts MATCH :match {conditions} ORDER BY {order} LIMIT :limit"
     )
     bound = {**values, "match": match, "limit": limit}
-    return [Candidate(*row) for row in conn.execute(sql, bound)]
+    return [int(document) for (document,) in conn.execute(sql, bound)]
 
 
 # The cross join keeps the index first: the other way round it is asked once per document.

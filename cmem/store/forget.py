@@ -7,21 +7,22 @@ Asking for a row takes along what was derived from it, and what still holds its 
   that repeat 32 characters of it or that another observer made of the turn (`recompress`); its
   evidence takes nothing more along then;
 - either takes the summaries of its session from that turn on;
-- a session takes everything that was told in it. A summary takes nothing.
+- observations that a person has joined as duplicates go together, with all that goes with each;
+- a session takes everything that was told in it. A summary takes what it was put in place of.
 
 Forgetting hides at once (``hide``) and can be undone for a day; ``erase`` then removes.
 Words that other turns share with it stay there: that is no trace of the forgotten row.
-Nothing here crosses a session, so a hidden row is known by its session and its moment.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import apsw
 
+from cmem.store import moments, released, tombstones
 from cmem.store.connection import transaction
 from cmem.store.rows import row, rows
 
@@ -39,7 +40,9 @@ UNDO_MS = 86_400_000
 REPEATED = 32
 # Rows in one transaction; hiding one costs microseconds.
 _SLICE = 200
-_DUE = "forget_due"
+
+# A turn that is hidden for good has no words any more.
+_TELLING = {"turn": "AND (assistant_message <> '' OR error <> '')"}
 
 Ref = tuple[str, int]
 
@@ -107,62 +110,89 @@ def _take_evidence(taken: dict[str, set[int]], refs: Iterable[Ref]) -> None:
 
 
 def hide(conn: apsw.Connection, forgotten: Plan, *, now: int) -> None:
-    """Take the rows out of sight; the same ``now`` marks all of them."""
+    """Take the rows out of sight; the same ``now`` marks all of them. What one of them stands
+    for shows again."""
     for kind, refs in {**forgotten.rows, "turn": forgotten.turns}.items():
         for start in range(0, len(refs), _SLICE):
             with transaction(conn):
+                if kind == "O" and not start:
+                    released.release(conn, refs, now=now)
                 _hide_slice(conn, TABLES[kind], refs[start : start + _SLICE], now=now)
 
 
 def unhide(conn: apsw.Connection, refs: Sequence[Ref]) -> int:
     """Show again what was hidden together with ``refs``; return how many rows that are."""
-    at: set[int] = set()
-    moments: set[tuple[int, int]] = set()
+    known = moments.pairs(conn)
+    asked: set[moments.Moment] = set()
     for kind, ref in refs:
         if kind == "N":
-            at |= {moment for session, moment in _due(conn) if session == ref}
+            asked |= {pair for pair in known if pair[0] == ref}
         else:
             query = f"SELECT session_id, hidden_at FROM {TABLES[kind]} WHERE id = ?"
-            moments |= {(s, when) for s, when in rows(conn, query, (ref,)) if when is not None}
-    at |= {moment for _session, moment in moments}
+            asked |= {(s, at) for s, at in rows(conn, query, (ref,)) if at is not None}
     # One command hides at one moment, in however many sessions.
-    moments |= {pair for pair in _due(conn) if pair[1] in at}
-    shown = 0
+    at = {moment for _session, moment in asked}
+    asked |= {pair for pair in known if pair[1] in at}
     with transaction(conn):
-        for session, moment in moments:
-            for kind, table in TABLES.items():
-                conn.execute(
-                    f"UPDATE {table} SET hidden_at = NULL WHERE session_id = ? AND hidden_at = ?",
-                    (session, moment),
-                ).fetchall()
-                shown += conn.changes() if kind != "turn" else 0
-        settle(conn, moments)
-    return shown
+        found = _hidden(conn, asked)
+        show(conn, found, at)
+        moments.settle(conn, asked)
+    return found.total
+
+
+def show(conn: apsw.Connection, hidden: Plan, at: Collection[int]) -> None:
+    """Show rows again that were hidden at these moments; no tombstone counts for them any more.
+    Part of a transaction."""
+    told = tombstones.are_any(conn)
+    for kind, refs in {**hidden.rows, "turn": hidden.turns}.items():
+        if told and kind in tombstones.ROWS:
+            _take_back(conn, kind, refs)
+        conn.execute(
+            f"""UPDATE {TABLES[kind]} SET hidden_at = NULL
+            WHERE id IN (SELECT value FROM json_each(?))""",
+            (json.dumps(refs),),
+        ).fetchall()
+    released.bind(conn, at, hidden.observations)
+
+
+def _take_back(conn: apsw.Connection, kind: str, refs: Sequence[int]) -> None:
+    """Of the rows, and of their sessions as far as they were told in the time that was
+    forgotten."""
+    query = f"""SELECT r.uid, n.uid, r.created_at FROM {TABLES[kind]} r
+        JOIN sessions n ON n.id = r.session_id WHERE r.id IN (SELECT value FROM json_each(?))"""
+    for uid, session, at in rows(conn, query, (json.dumps(refs),)):
+        tombstones.take_back(conn, kind, str(uid))
+        until = tombstones.forgotten_until(conn, "N", str(session))
+        if until is not None and at <= until:
+            tombstones.take_back(conn, "N", str(session))
 
 
 def undoable(conn: apsw.Connection) -> list[Hidden]:
     """What is hidden and can still be shown again, what was hidden last first."""
-    moments: dict[int, list[tuple[int, int]]] = {}
-    for session, moment in _due(conn):
-        moments.setdefault(moment, []).append((session, moment))
-    found = [Hidden(at, _hidden(conn, pairs)) for at, pairs in sorted(moments.items())]
+    by_moment: dict[int, list[moments.Moment]] = {}
+    for session, moment in moments.pairs(conn):
+        by_moment.setdefault(moment, []).append((session, moment))
+    found = [Hidden(at, _hidden(conn, pairs)) for at, pairs in sorted(by_moment.items())]
     return [one for one in reversed(found) if one.rows.total or one.rows.turns]
 
 
 def due(conn: apsw.Connection, *, now: int) -> Plan:
-    """What was hidden a day ago or longer and is to be erased."""
-    return _hidden(conn, [pair for pair in _due(conn) if pair[1] <= now - UNDO_MS])
+    """What was hidden a day ago or longer and is to be erased, and what a run that was killed
+    had begun to erase."""
+    hard = moments.marked(conn, moments.HARD)
+    known = moments.pairs(conn)
+    return _hidden(conn, [one for one in known if one[1] <= now - UNDO_MS or one[1] in hard])
 
 
-def _hidden(conn: apsw.Connection, moments: Iterable[tuple[int, int]]) -> Plan:
+def _hidden(conn: apsw.Connection, pairs: Iterable[moments.Moment]) -> Plan:
     found: dict[str, list[int]] = {kind: [] for kind in (*TABLES, "N")}
-    for session, moment in moments:
+    for session, moment in pairs:
         for kind, table in TABLES.items():
             query = f"SELECT id FROM {table} WHERE session_id = ? AND hidden_at = ?"
             found[kind] += _ids(conn, query, session, moment)
     hidden = as_plan(found)
     return hidden._replace(
-        titles=tuple(_titles(conn, hidden)), sessions=tuple(_emptied(conn, hidden))
+        titles=tuple(_titles(conn, hidden)), sessions=tuple(emptied(conn, hidden))
     )
 
 
@@ -179,16 +209,9 @@ def as_plan(found: Mapping[str, Iterable[int]]) -> Plan:
     )
 
 
-def settle(conn: apsw.Connection, moments: Iterable[tuple[int, int]]) -> None:
-    """Nothing is left to do for what was hidden in these sessions at these moments."""
-    gone = set(moments)
-    left = [pair for pair in _due(conn) if pair not in gone]
-    _store_due(conn, left)
-
-
-def moments_of(conn: apsw.Connection, forgotten: Plan) -> set[tuple[int, int]]:
+def moments_of(conn: apsw.Connection, forgotten: Plan) -> set[moments.Moment]:
     """(session, moment) of all rows of the plan that are hidden."""
-    found: set[tuple[int, int]] = set()
+    found: set[moments.Moment] = set()
     for kind, refs in {**forgotten.rows, "turn": forgotten.turns}.items():
         if not refs:  # a copy may be older than the table
             continue
@@ -198,6 +221,17 @@ def moments_of(conn: apsw.Connection, forgotten: Plan) -> set[tuple[int, int]]:
         )
         found |= {(s, at) for s, at in rows(conn, query, (json.dumps(refs),))}
     return found
+
+
+def over(conn: apsw.Connection, pairs: Iterable[moments.Moment]) -> list[moments.Moment]:
+    """Those of the moments of which nothing is hidden any more."""
+    known = {str(name) for (name,) in rows(conn, "SELECT name FROM sqlite_schema")}
+    queries = [
+        f"SELECT 1 FROM {table} WHERE session_id = ? AND hidden_at = ? {_TELLING.get(kind, '')}"
+        for kind, table in TABLES.items()
+        if table in known  # a copy may be older than the table
+    ]
+    return [pair for pair in pairs if not any(row(conn, query, pair) for query in queries)]
 
 
 # --- what follows from what ----------------------------------------------------------------
@@ -262,7 +296,7 @@ def _of_observation(conn: apsw.Connection, ref: int, memo: Memo) -> Iterator[Ref
     for found, pieces in memo[turn].items():
         if not own.isdisjoint(pieces):
             yield "O", found
-    for found in _ids(conn, _OTHER_TELLINGS, ref):
+    for found in (*_ids(conn, _OTHER_TELLINGS, ref), *released.joined(conn, ref)):
         yield "O", found
 
 
@@ -283,8 +317,14 @@ def _of_state(conn: apsw.Connection, ref: int, _memo: Memo) -> Iterator[Ref]:
         yield "W", found
 
 
-def _nothing(_conn: apsw.Connection, _ref: int, _memo: Memo) -> Iterator[Ref]:
-    return iter(())
+def _of_summary(conn: apsw.Connection, ref: int, _memo: Memo) -> Iterator[Ref]:
+    """Other tellings of the same stretch, which it stands for."""
+    query = """SELECT o.id FROM session_summaries n
+        JOIN session_summaries o ON o.session_id = n.session_id
+        WHERE n.id = ? AND json_valid(o.metadata)
+        AND o.metadata ->> '$.superseded_by' = 'S' || n.id"""
+    for found in _ids(conn, query, ref):
+        yield "S", found
 
 
 _FOLLOW = {
@@ -292,7 +332,7 @@ _FOLLOW = {
     "P": _of_prompt,
     "T": _of_tool_use,
     "O": _of_observation,
-    "S": _nothing,
+    "S": _of_summary,
     "W": _of_state,
     "turn": _of_turn,
 }
@@ -328,8 +368,8 @@ def _titles(conn: apsw.Connection, forgotten: Plan) -> list[int]:
     return sorted(found)
 
 
-def _emptied(conn: apsw.Connection, hidden: Plan) -> list[int]:
-    """Sessions of the plan in which nothing is left to see."""
+def emptied(conn: apsw.Connection, hidden: Plan) -> list[int]:
+    """Sessions of the hidden plan in which nothing is left to see."""
     query = """SELECT DISTINCT t.session_id FROM turns t
         WHERE t.id IN (SELECT value FROM json_each(?1)) AND NOT EXISTS(
             SELECT 1 FROM turns u WHERE u.session_id = t.session_id AND u.hidden_at IS NULL)"""
@@ -348,17 +388,4 @@ def _hide_slice(conn: apsw.Connection, table: str, refs: Sequence[int], *, now: 
         WHERE hidden_at IS NULL AND id IN (SELECT value FROM json_each(?))""",
         (now, told),
     ).fetchall()
-    known = _due(conn)
-    _store_due(conn, list(dict.fromkeys([*known, *[(session, now) for session in sessions]])))
-
-
-def _due(conn: apsw.Connection) -> list[tuple[int, int]]:
-    """(session, moment) of all that is hidden and not erased: no table has an index on it."""
-    found = row(conn, "SELECT value FROM meta WHERE key = ?", (_DUE,))
-    return [] if found is None else [(int(s), int(at)) for s, at in json.loads(found[0])]
-
-
-def _store_due(conn: apsw.Connection, pairs: Sequence[tuple[int, int]]) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (_DUE, json.dumps(pairs))
-    ).fetchall()
+    moments.add(conn, sessions, now=now)

@@ -121,10 +121,10 @@ def _unpack(value: "str | bytes | None") -> str:
 
 
 def _parse(text: str) -> object:
-    import json
+    from cmem import plain_json
 
     try:
-        return json.loads(text)
+        return plain_json.loads(text)
     except (ValueError, RecursionError):
         return text
 

@@ -9,6 +9,8 @@ from cmem.store.forget import TABLES, Plan, as_plan
 from cmem.store.rows import rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import apsw
 
 
@@ -49,6 +51,25 @@ def known(conn: apsw.Connection, wanted: Identities) -> Plan:
     query = "SELECT id FROM sessions WHERE uid IN (SELECT value FROM json_each(?))"
     titles = _ids(conn, query, json.dumps(wanted.titles))
     return as_plan(found)._replace(titles=tuple(titles))
+
+
+def first_told(conn: apsw.Connection, plan: Plan) -> int | None:
+    """When the first of the rows was told."""
+    found: list[int] = []
+    for kind, refs in {**plan.rows, "turn": plan.turns}.items():
+        if refs:
+            table, column = TABLES[kind], "opened_at" if kind == "turn" else "created_at"
+            query = (
+                f"SELECT min({column}) FROM {table} WHERE id IN (SELECT value FROM json_each(?))"
+            )
+            found += [int(at) for (at,) in rows(conn, query, (json.dumps(refs),)) if at is not None]
+    return min(found, default=None)
+
+
+def names(conn: apsw.Connection, sessions: Sequence[int]) -> list[str]:
+    """What the hosts call these sessions."""
+    query = "SELECT content_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
+    return [str(name) for (name,) in rows(conn, query, (json.dumps(sessions),))]
 
 
 def _ids(conn: apsw.Connection, query: str, *values: int | str) -> list[int]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from cmem.store import codec, documents
 from cmem.store.rows import row, rows, value
 
 if TYPE_CHECKING:
     import apsw
+
+    from cmem.model import ToolUsed
 
 REASON = "import"  # of the units that an import makes: `extract` observes them, nobody is paid
 
@@ -57,6 +61,58 @@ def has_words(
         (session_id, text, at, within_ms),
     )
     return found is not None
+
+
+def tells(conn: apsw.Connection, session_id: int, *, at: int, within_ms: int) -> bool:
+    """Whether the session has a turn of this time that carries the host's own id of it, as only
+    an import knows it."""
+    found = row(
+        conn,
+        """SELECT 1 FROM turns WHERE session_id = ?1 AND native_prompt_id <> ''
+            AND opened_at <= ?2 + ?3 AND last_event_at >= ?2 - ?3 LIMIT 1""",
+        (session_id, at, within_ms),
+    )
+    return found is not None
+
+
+def lost_words(conn: apsw.Connection, session_id: int, *, at: int, within_ms: int) -> bool:
+    """Whether the session has a turn of about this time without an id, whose prompt has been
+    erased."""
+    found = row(
+        conn,
+        """SELECT 1 FROM turns t WHERE session_id = ? AND native_prompt_id = '' AND kind = 'user'
+            AND abs(opened_at - ?) <= ?
+            AND NOT EXISTS(SELECT 1 FROM user_prompts WHERE turn_id = t.id AND kind = 'user')
+            LIMIT 1""",
+        (session_id, at, within_ms),
+    )
+    return found is not None
+
+
+def learn_failure(conn: apsw.Connection, session_id: int, event: ToolUsed) -> None:
+    """A call that a hook has told without its end, by the words of the transcript, which has it.
+    Nothing else of the row changes, and nothing where the words are others. Part of the caller's
+    transaction."""
+    found = row(
+        conn,
+        """SELECT id, tool_response FROM tool_uses WHERE session_id = ? AND tool_use_id = ?
+            AND tool_name = ? AND outcome = 'ok' AND hidden_at IS NULL""",
+        (session_id, event.tool_use_id, event.tool_name),
+    )
+    if found is None:
+        return
+    before, after = codec.unpack(found[1]), event.tool_response
+    told = json.loads(after)
+    if not before or not isinstance(told, str) or told.partition("\n")[2] != json.loads(before):
+        return
+
+    def change() -> None:
+        conn.execute(
+            "UPDATE tool_uses SET outcome = 'failed', tool_response = ? WHERE id = ?",
+            (codec.pack(after), found[0]),
+        ).fetchall()
+
+    documents.refresh(conn, "T", int(found[0]), change)
 
 
 def is_idle(conn: apsw.Connection, session_id: int, before: int) -> bool:

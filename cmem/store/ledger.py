@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem.store import cleaning
+from cmem.store import cleaning, trials
 from cmem.store.rows import row, rows, value
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ OLD_COST = """CASE WHEN cost_usd > 0 OR input_tokens + output_tokens = 0
     THEN CAST(round(cost_usd * 1000000) AS INTEGER) END"""
 HAS_COST = "SELECT 1 FROM pragma_table_info('observer_runs') WHERE name = 'cost_microusd'"
 FOR_EVER = 2**62
+# A call of no project's: the question of ``cmem provider test``.
+TRIAL, TRIAL_NAME = "trial", "(provider test)"
 
 
 class Expected(NamedTuple):
@@ -165,19 +167,33 @@ def cancel(conn: apsw.Connection, run_id: int) -> None:
 def spent(conn: apsw.Connection, *, since: int, until: int = FOR_EVER) -> Spent:
     """What the calls begun in that time took, those still open by their estimate."""
     query = SPENT.format(tokens=TOKENS, cost=_cost(conn))
-    return Spent(*rows(conn, query, (since, until))[0])
+    found = Spent(*rows(conn, query, (since, until))[0])
+    tried = trials.listed(conn, since=since, until=until)
+    return Spent(
+        calls=found.calls + len(tried),
+        tokens=found.tokens + sum(one.input_tokens + one.output_tokens for one in tried),
+        microusd=found.microusd + sum(one.microusd or 0 for one in tried),
+        unpriced=found.unpriced + sum(one.microusd is None for one in tried),
+    )
 
 
 def calls(conn: apsw.Connection, *, since: int, until: int = FOR_EVER) -> list[Call]:
     """Every row of that time, oldest first."""
     query = CALLS.format(cost=_cost(conn))
-    return [Call(*found) for found in rows(conn, query, (since, until))]
+    found = [Call(*one) for one in rows(conn, query, (since, until))]
+    tried = [_tried(one) for one in trials.listed(conn, since=since, until=until)]
+    return sorted(found + tried, key=lambda call: call.started_at) if tried else found
 
 
 def first_at(conn: apsw.Connection) -> int | None:
     """When the first call was made; None before."""
     found = value(conn, "SELECT min(started_at) FROM observer_runs")
     return None if found is None else int(found)
+
+
+def _tried(one: trials.Trial) -> Call:
+    told = (one.provider, one.model, TRIAL, one.outcome, 1, one.input_tokens, one.output_tokens)
+    return Call(one.started_at, TRIAL_NAME, *told, 0, 0, one.microusd, 0, 0)
 
 
 def _cost(conn: apsw.Connection) -> str:

@@ -1,4 +1,4 @@
-"""Records into the store: what is there already stays as it is, what was forgotten stays away.
+"""Rows into the store: what is there already stays as it is, what was forgotten stays away.
 
 A record is put in as a whole or not at all, and known by its uid, so that a load which was
 killed is repeated from its beginning and adds what is missing. Only two things of a row that
@@ -52,12 +52,24 @@ _SETTLE = """UPDATE observations SET superseded_by = (SELECT id FROM observation
     WHERE uid = ?1 AND superseded_by = id AND EXISTS(SELECT 1 FROM observations WHERE uid = ?2)"""
 
 
+# What was blanked when it was forgotten; nothing else leaves a turn without both and hidden.
+_FILL_TURN = """UPDATE turns SET hidden_at = NULL, assistant_message = ?3, error = ?4
+    WHERE session_id = ?1 AND number = ?2 AND assistant_message = '' AND error = ''"""
+_FILL_SESSION = """UPDATE sessions SET title = ?2, cwd = ?3, model = ?4
+    WHERE id = ?1 AND title = '' AND cwd = '' AND model = ''"""
+
+
 class Place(NamedTuple):
-    """A session that rows are put into. ``refused``: it was forgotten as a whole."""
+    """A session that rows are put into; 0 where there is none. ``until``: what happened in it
+    up to then was forgotten."""
 
     id: int
     project: int
-    refused: bool
+    until: int | None
+
+    def refuses(self, at: int) -> bool:
+        """Whether what happened at this time was forgotten with the session."""
+        return self.until is not None and at <= self.until
 
 
 class Loader:
@@ -67,6 +79,7 @@ class Loader:
         self._conn = conn
         self._places: dict[str, Place] = {}
         self._superseded: list[tuple[str, str]] = []
+        self._turns: dict[tuple[str, int], Row] = {}
 
     def put(self, given: Row) -> str:
         """Put one row in; part of a transaction. Unfit where it names what is not there."""
@@ -87,12 +100,16 @@ class Loader:
     def _put_session(self, given: Row) -> str:
         columns, uid = dict(given.columns), str(given.columns["uid"])
         native = (str(columns["host"]), str(columns["content_session_id"]))
-        if tombstones.is_forgotten(self._conn, "N", uid):
-            self._places[uid] = Place(0, 0, refused=True)
+        self._turns.clear()
+        until = _until(self._conn, uid)
+        place = Place(0, 0, until)
+        if place.refuses(columns["last_event_at"]):
+            self._remember(uid, place)
             return FORGOTTEN
         found = row(self._conn, _SESSION, (uid, *native))
         if found is not None:
-            self._remember(uid, Place(int(found[0]), int(found[1]), refused=False))
+            self._remember(uid, Place(int(found[0]), int(found[1]), until))
+            self._fill_session(int(found[0]), columns)
             return self._move_on(int(found[0]), columns)
         project = _project(self._conn, given.project)
         if not project:
@@ -100,8 +117,14 @@ class Loader:
         ref = insert(self._conn, "sessions", {**columns, "project_id": project})
         if ref is None:
             raise Unfit("it collides with another session")
-        self._remember(uid, Place(ref, project, refused=False))
+        self._remember(uid, Place(ref, project, until))
         return NEW
+
+    def _fill_session(self, ref: int, columns: dict[str, Any]) -> None:
+        """What was taken out of a session with the whole of it comes back with it."""
+        if tombstones.is_taken_back(self._conn, "N", str(columns["uid"])):
+            values = [str(columns.get(name) or "") for name in ("title", "cwd", "model")]
+            self._conn.execute(_FILL_SESSION, (ref, *values)).fetchall()
 
     def _move_on(self, ref: int, columns: dict[str, Any]) -> str:
         values = [columns.get(name) for name in _MOVED]
@@ -119,17 +142,18 @@ class Loader:
             found = row(self._conn, query, (uid,))
             if found is None:
                 raise Unfit("its session is not there")
-            refused = tombstones.is_forgotten(self._conn, "N", uid)
-            self._remember(uid, Place(int(found[0]), int(found[1]), refused=refused))
+            self._remember(uid, Place(int(found[0]), int(found[1]), _until(self._conn, uid)))
         return self._places[uid]
 
     def _put_turn(self, given: Row) -> str:
         place = self._place(given.session)
-        if place.refused:
-            return FORGOTTEN
         columns = dict(given.columns)
+        # One of which nothing is left keeps its number.
+        if not place.id or (place.refuses(columns["last_event_at"]) and not given.forgotten):
+            return FORGOTTEN
         found = row(self._conn, _TURN, (place.id, columns["number"]))
         if found is not None:
+            self._turns[given.session, columns["number"]] = given
             ref, _private, closed_by, hidden_at = found
             if closed_by == OPEN != columns.get("closed_by") and hidden_at is None:
                 self._end_turn(int(ref), columns)
@@ -148,8 +172,11 @@ class Loader:
         kind, uid = given.kind, str(given.columns["uid"])
         assert kind is not None
         place = self._place(given.session)
-        if place.refused or tombstones.is_forgotten(self._conn, kind.letter, uid):
+        if not place.id or place.refuses(given.columns["created_at"]):
             return FORGOTTEN
+        if is_forgotten(self._conn, given):
+            return FORGOTTEN
+        given = self._standing(given)
         if given.superseded_by:
             self._superseded.append((uid, given.superseded_by))
         found = row(self._conn, _LEFT.format(table=kind.table), (uid,))
@@ -174,7 +201,30 @@ class Loader:
         if ref is None:
             return KNOWN  # the same under another uid: seen by two machines
         self._complete(given, ref, private=bool(turn[1]))
+        if turn[3] is not None:
+            self._fill_turn(given, place)
         return NEW
+
+    def _standing(self, given: Row) -> Row:
+        """The row as one that stands for itself, where what stood for it was forgotten."""
+        by = given.superseded_by
+        if not by or by == given.columns["uid"] or not tombstones.are_any(self._conn):
+            return given
+        gone = tombstones.is_forgotten(self._conn, OBSERVATION.letter, by)
+        return given._replace(superseded_by="") if gone else given
+
+    def _fill_turn(self, given: Row, place: Place) -> None:
+        """A turn of which nothing was left has something again. Its words come back with a row
+        that somebody has brought back."""
+        turn = self._turns.get((given.session, given.turn))
+        message = error = ""
+        back = given.kind and tombstones.is_taken_back(
+            self._conn, given.kind.letter, str(given.columns["uid"])
+        )
+        if back and turn is not None:
+            message = str(turn.columns.get("assistant_message") or "")
+            error = str(turn.columns.get("error") or "")
+        self._conn.execute(_FILL_TURN, (place.id, given.turn, message, error)).fetchall()
 
     def _put_state(self, given: Row, place: Place) -> str:
         """An entry of open work: the one that opens an item is the item."""
@@ -263,41 +313,32 @@ def put_projects(conn: apsw.Connection, records: Sequence[Record], *, now: int) 
     return results
 
 
-def put_tombstones(conn: apsw.Connection, records: Sequence[Record], *, now: int) -> list[str]:
-    """Forget here too what was forgotten there: what is there is hidden, which can be undone
-    for a day, and what comes later stays away."""
-    new = [
-        one
-        for one in records
-        if not tombstones.is_known(conn, bytes.fromhex(one["hash"]), one["at"])
-    ]
-    found: list[tuple[str, int]] = []
-    for kind in {one["kind"] for one in new}:
-        digests = frozenset(bytes.fromhex(one["hash"]) for one in new if one["kind"] == kind)
-        table = forget.TABLES.get(kind, "sessions")
-        found += tombstones.matching(conn, kind, table, digests)
-    if found:
-        forget.hide(conn, forget.plan(conn, found), now=now)
-    with transaction(conn):
-        for one in new:
-            tombstones.accept(conn, one["kind"], bytes.fromhex(one["hash"]), one["at"])
-    fresh = {one["hash"] for one in new}
-    return [NEW if one["hash"] in fresh else KNOWN for one in records]
+def is_forgotten(conn: apsw.Connection, given: Row) -> bool:
+    """Whether a row was forgotten, or made of one that was."""
+    if given.kind is None or not tombstones.are_any(conn):
+        return False
+    if tombstones.is_forgotten(conn, given.kind.letter, str(given.columns["uid"])):
+        return True
+    return any(tombstones.is_forgotten(conn, kind, uid) for kind, uid in given.sources)
 
 
 def look(conn: apsw.Connection, given: Row) -> str:
     """What ``put`` would say, without changing anything, also of a store of an older cmem."""
     if given.kind is WORK and row(conn, _HAS_TABLE, (WORK.table,)) is None:
         return NEW
-    letter = given.kind.letter if given.kind else "N"
+    until = _until(conn, given.session or str(given.columns["uid"]))
+    times = [given.columns.get(name) for name in ("last_event_at", "created_at")]
+    at = next((time for time in times if time is not None), None)
+    if until is not None and at is not None and at <= until and not given.forgotten:
+        return FORGOTTEN
     if given.type == TURN.type:
         query = """SELECT 1 FROM turns t JOIN sessions s ON s.id = t.session_id
             WHERE s.uid = ? AND t.number = ?"""
         found = row(conn, query, (given.session, given.columns["number"]))
         return NEW if found is None else KNOWN
-    uid = str(given.columns["uid"])
-    if tombstones.is_forgotten(conn, letter, uid):
+    if is_forgotten(conn, given):
         return FORGOTTEN
+    uid = str(given.columns["uid"])
     table = given.kind.table if given.kind else "sessions"
     return NEW if row(conn, _LEFT.format(table=table), (uid,)) is None else KNOWN
 
@@ -307,9 +348,9 @@ def look_at_project(conn: apsw.Connection, one: Record) -> str:
     return KNOWN if _project(conn, one["key"]) or _by_remote(conn, one["aliases"]) else NEW
 
 
-def look_at_tombstone(conn: apsw.Connection, one: Record) -> str:
-    """The same of a tombstone."""
-    return KNOWN if tombstones.is_known(conn, bytes.fromhex(one["hash"]), one["at"]) else NEW
+def _until(conn: apsw.Connection, session: str) -> int | None:
+    """Up to when what happened in a session was forgotten."""
+    return tombstones.forgotten_until(conn, "N", session) if tombstones.are_any(conn) else None
 
 
 def _project(conn: apsw.Connection, key: str) -> int:

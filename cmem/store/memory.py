@@ -15,7 +15,7 @@ import apsw
 
 from cmem.failpoint import hit
 from cmem.model import Observed, SummaryUnit, TurnUnit
-from cmem.store import drafts, ledger, summaries
+from cmem.store import drafts, ledger, summaries, units
 from cmem.store.connection import transaction
 from cmem.store.rows import row, value
 
@@ -84,6 +84,8 @@ def commit(
             _settle(conn, unit.unit_id, state="pending", now=None)
             return NOTHING
         committed = _store(conn, place._replace(run_id=run_id), unit=unit, observed=observed)
+        if observed.cut and isinstance(unit, TurnUnit):
+            units.rest(conn, unit.unit_id, after=_last_told(observed), now=now)
         hit("in_commit")
         _settle(conn, unit.unit_id, state=outcome, now=now)
         conn.execute(
@@ -134,6 +136,12 @@ def _is_empty(unit: TurnUnit | SummaryUnit, observed: Observed) -> bool:
     return observed.reply.summary is None
 
 
+def _last_told(observed: Observed) -> int | None:
+    """The last tool use that a cut reply named as a source; None where it named none."""
+    named = [one.sources for one in observed.reply.observations if one.sources is not None]
+    return max((tool for sources in named for tool in sources), default=None)
+
+
 def _result(observed: Observed, outcome: str, microusd: int | None) -> ledger.Result:
     return ledger.Result(
         provider=observed.provider,
@@ -143,7 +151,7 @@ def _result(observed: Observed, outcome: str, microusd: int | None) -> ledger.Re
         calls=observed.calls,
         usage=observed.usage,
         microusd=microusd,
-        error=observed.reply.skipped or "",
+        error=observed.reply.skipped or "; ".join(observed.mended),
     )
 
 

@@ -20,6 +20,7 @@ from cmem.store import (
     schema_0003,
     schema_0004,
     schema_0005,
+    schema_0006,
     segment,
     snapshot,
 )
@@ -43,6 +44,7 @@ MIGRATIONS: tuple[tuple[int, Step], ...] = (
     (3, schema_0003),
     (4, schema_0004),
     (5, schema_0005),
+    (6, schema_0006),
 )
 
 HISTORY = """CREATE TABLE IF NOT EXISTS schema_versions(

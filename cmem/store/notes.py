@@ -7,7 +7,6 @@ ever is. A reader knows them by the host ``user``.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem import tokens
 from cmem.errors import CmemError
 from cmem.model import Origin, ProjectIdentity, Repo
-from cmem.store import cleaning, documents, drafts, projects, sessions, titles, turns
+from cmem.store import (
+    cleaning,
+    documents,
+    drafts,
+    edits,
+    projects,
+    recent,
+    sessions,
+    titles,
+    turns,
+)
 from cmem.store.connection import transaction
 from cmem.store.portable import BY_HAND
 from cmem.store.rows import insert, row, value
@@ -28,7 +37,7 @@ TYPE = "note"
 TAINT = "local"
 # The scope of notes that hold in every project. No directory has this key.
 GLOBAL = ProjectIdentity(projects.GLOBAL, projects.GLOBAL, projects.GLOBAL, "", ())
-MAX_CHARS = 65_536
+MAX_CHARS, MAX_TITLE = edits.MOST["narrative"], edits.MOST["title"]
 TITLE_CHARS = 100
 SAME = "SELECT id, hidden_at FROM observations WHERE session_id = ? AND content_hash = ?"
 PIN = "UPDATE observations SET pinned = 1 WHERE id = ?"
@@ -67,6 +76,8 @@ def clean(note: Note) -> Note:
     title = cleaning.line(note.title).strip() or headline(text)
     if not title:
         raise CmemError("the note is empty; say what to remember")
+    if len(title) > MAX_TITLE:
+        raise CmemError(f"the title has {len(title)} characters, at most {MAX_TITLE} fit")
     first, _, rest = text.partition("\n")
     return note._replace(
         text=rest.strip() if first.strip() == title else text,
@@ -124,8 +135,9 @@ def _insert(conn: apsw.Connection, note: Note, *, session: sessions.Session, now
         conn, session.id, kind=TYPE, prompt_id="", private=False, at=now, repo=note.repo
     )
     conn.execute(
-        "UPDATE turns SET closed_at = ?1, closed_by = 'note', outcome = 'stop' WHERE id = ?2",
-        (now, turn.id),
+        """UPDATE turns SET closed_at = ?1, closed_by = 'note', outcome = 'stop', number = ?3
+        WHERE id = ?2""",
+        (now, turn.id, _number(turn.number, now)),
     ).fetchall()
     ref = insert(conn, "observations", _columns(note, session=session, turn=turn.id, now=now))
     assert ref is not None
@@ -135,6 +147,13 @@ def _insert(conn: apsw.Connection, note: Note, *, session: sessions.Session, now
     )
     documents.add(conn, "O", ref, created_at=now)
     return ref
+
+
+def _number(following: int, now: int) -> int:
+    """A number for a note's turn that no other machine gives: the same session of notes is on
+    all of them, and two notes of one turn would be forgotten together."""
+    chance = int.from_bytes(os.urandom(2), "big") % 1000
+    return max(now * 1000 + chance, following + chance)
 
 
 def _columns(
@@ -177,10 +196,10 @@ def _columns(
 def session_of(
     conn: apsw.Connection, project: int, *, source: str, cwd: str, now: int
 ) -> sessions.Session:
-    """The session that what is written by hand in a project hangs on; it is never one that
-    goes on. Part of a transaction."""
+    """The session that what is written by hand in a project, or in a folder of no project, hangs
+    on; it is never one that goes on. Part of a transaction."""
     key = str(value(conn, "SELECT key FROM projects WHERE id = ?", (project,)))
-    name = "notes-" + hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:16]
+    name = recent.by_hand(key, cwd if source == projects.UNSORTED else "")
     found = sessions.find(conn, HOST, name)
     if found is None:
         nowhere = Repo("", "", "", "")

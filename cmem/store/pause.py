@@ -19,12 +19,16 @@ BUDGET = "budget_pause"
 
 class Pause(NamedTuple):
     """``step`` counts the pauses in a row; ``fingerprint`` names the settings it was armed
-    under, so that a changed key or model is tried at once."""
+    under, so that a changed key or model is tried at once. ``unit``: the one that was asked
+    about, so many ``times``, and ``probed`` those that were asked about in its place."""
 
     reason: str
     until: int
     step: int
     fingerprint: str
+    unit: int = 0
+    times: int = 0
+    probed: tuple[int, ...] = ()
 
 
 def get(conn: apsw.Connection, key: str = KEY) -> Pause | None:
@@ -39,6 +43,9 @@ def get(conn: apsw.Connection, key: str = KEY) -> Pause | None:
             until=int(kept["until"]),
             step=int(kept["step"]),
             fingerprint=str(kept["fingerprint"]),
+            unit=int(kept.get("unit", 0)),
+            times=int(kept.get("times", 0)),
+            probed=tuple(int(one) for one in kept.get("probed", ())),
         )
     except (ValueError, KeyError, TypeError):
         return None  # written by another version: as good as none
@@ -51,10 +58,13 @@ def arm(
     until: int,
     step: int,
     fingerprint: str,
+    unit: int = 0,
+    times: int = 0,
+    probed: tuple[int, ...] = (),
     key: str = KEY,
 ) -> None:
     """Set the pause, in place of any other of its key."""
-    kept = Pause(cleaning.error(reason), until, step, fingerprint)
+    kept = Pause(cleaning.error(reason), until, step, fingerprint, unit, times, probed)
     conn.execute(
         "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)",
         (key, json.dumps(kept._asdict())),

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 KINDS = ("env", "git", "remote", "path")
 BY_ALIAS = "SELECT project_id FROM project_aliases WHERE kind = ? AND alias = ?"
+# Before folders that tell case apart were asked, every path was kept in lower case; a project's
+# root was not.
+FOLDED = BY_ALIAS + " AND (SELECT root FROM projects WHERE id = project_id) = ?"
 NO_REPOSITORY = """ AND NOT EXISTS(SELECT 1 FROM project_aliases other
     WHERE other.project_id = project_aliases.project_id AND other.kind = 'git')"""
 # ``root`` as an expression inside a statement; a ring of merges ends here too.
@@ -60,8 +63,8 @@ def find_by_name(conn: "apsw.Connection", text: str) -> list[tuple[int, str]]:
     found += [
         row[0]
         for row in conn.execute(
-            "SELECT project_id FROM project_aliases WHERE alias = ? ORDER BY project_id",
-            (wanted,),
+            "SELECT project_id FROM project_aliases WHERE alias IN (?, ?) ORDER BY project_id",
+            (wanted, text.strip()),
         )
     ]
     roots = dict.fromkeys(root(conn, project_id) for project_id in found)
@@ -104,13 +107,16 @@ def everywhere(conn: "apsw.Connection") -> list[int]:
 
 
 def _find(conn: "apsw.Connection", identity: "ProjectIdentity") -> int | None:
-    key, source, _name, _root, aliases = identity
+    key, source, _name, root_path, aliases = identity
     if source != UNSORTED:
         is_repository = any(kind == "git" for kind, _alias in aliases)
         for kind, alias in sorted(aliases, key=_rank):
             # A folder may become a repository; where another one stood says nothing of this.
             limit = NO_REPOSITORY if is_repository and kind == "path" else ""
             row = conn.execute(BY_ALIAS + limit, (kind, alias)).fetchone()
+            if row is None and kind in ("git", "path") and alias != alias.casefold():
+                place = (kind, alias.casefold(), root_path)
+                row = conn.execute(FOLDED + limit, place).fetchone()
             if row is not None:
                 return int(row[0])
     row = conn.execute("SELECT id FROM projects WHERE key = ?", (key,)).fetchone()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem.store import projects, units
+from cmem.store import batches, projects, units
 from cmem.store.connection import transaction
 from cmem.store.rows import rows
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-PENDING, PARKED, DROPPED = "pending", "parked", "dropped"
+PENDING, PARKED, DROPPED, BATCHED = "pending", "parked", "dropped", "batched"
 
 # Those first that only a person moves on. What a turn is called is its prompt, else its answer.
 _UNITS = f"""SELECT u.id, u.kind, s.id, s.content_session_id, p.name,
@@ -69,15 +69,17 @@ def in_state(conn: apsw.Connection, state: str) -> list[int]:
     return [int(unit_id) for (unit_id,) in rows(conn, _IN_STATE, (state,))]
 
 
-def retry(conn: apsw.Connection, unit_ids: Sequence[int]) -> None:
-    """Let parked and dropped units wait again with a clean count, all or none."""
+def retry(conn: apsw.Connection, unit_ids: Sequence[int], *, now: int) -> None:
+    """Let parked and dropped units wait again with a clean count, and take those in a batch back,
+    all or none."""
     with transaction(conn):
         for unit_id in unit_ids:
-            units.retry(conn, unit_id)
+            if not units.retry(conn, unit_id):
+                batches.release(conn, unit_id, state=PENDING, now=now)
 
 
 def drop(conn: apsw.Connection, unit_ids: Sequence[int], *, now: int) -> None:
-    """Give parked and pending units up, all or none; why they failed stays."""
+    """Give parked and pending units up, and those in a batch, all or none; why they failed stays."""
     with transaction(conn):
         for unit_id in unit_ids:
             conn.execute(
@@ -85,3 +87,4 @@ def drop(conn: apsw.Connection, unit_ids: Sequence[int], *, now: int) -> None:
                 WHERE id = ? AND state IN ('parked', 'pending')""",
                 (now, unit_id),
             ).fetchall()
+            batches.release(conn, unit_id, state=DROPPED, now=now)

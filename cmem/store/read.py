@@ -5,18 +5,20 @@ Nothing hidden shows. A superseded observation still does, when it is asked for 
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from cmem import tokens
+from cmem import plain_json, tokens
+from cmem.named import NamedTuple
 from cmem.store import codec, projects
 from cmem.store.rows import rows
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import apsw
 
+    Record = dict[str, Any]
+
 Ref = tuple[str, int]
-Record = dict[str, Any]
 
 # Of a host's session id: as many characters as somebody would copy by hand.
 PREFIX = 8
@@ -172,7 +174,7 @@ def _list(text: object) -> list[str]:
 def _value(text: object) -> Any:
     """A JSON text's value; the text itself when it is none."""
     try:
-        return json.loads(str(text))
+        return plain_json.loads(str(text))
     except (ValueError, RecursionError):
         return text
 

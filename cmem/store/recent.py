@@ -66,7 +66,8 @@ OLDEST_PENDING = """SELECT created_at FROM work_units INDEXED BY work_units_pend
 LATEST_RUNS = """SELECT outcome, ended_at FROM observer_runs INDEXED BY observer_runs_started
     ORDER BY started_at DESC LIMIT 20"""
 FILES = "SELECT observation_id, path FROM observation_files WHERE observation_id IN ({})"
-DETAILS = "SELECT id, narrative FROM observations WHERE id IN ({})"
+REINFORCED = "SELECT id, reinforcement_dates FROM observations WHERE id IN ({})"
+DETAILS = "SELECT id, narrative, facts, metadata FROM observations WHERE id IN ({})"
 # A fact that holds a piece which its evidence does not is told with that doubt in front.
 FACTS = """SELECT o.id, f.value, EXISTS (SELECT 1 FROM json_each(o.metadata, '$.unverified') u
             WHERE json_valid(o.metadata) AND u.type = 'text' AND instr(f.value, u.value))
@@ -139,9 +140,16 @@ def pinned(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) -> li
     return [one for project in some for one in rows(conn, PINNED, (project, limit))]
 
 
-def notes(conn: "apsw.Connection", key: str, limit: int) -> list[Observation]:
-    """The newest notes written by hand in the project of that key."""
-    name = "notes-" + eids.sha256_hex(key.encode("utf-8", "replace"))[:16]
+def by_hand(key: str, folder: str = "") -> str:
+    """The host's name of the session that holds what was written by hand in the project of that
+    key; of what belongs to no project there is one for each folder."""
+    text = f"{key}\0{folder}" if folder else key
+    return "notes-" + eids.sha256_hex(text.encode("utf-8", "replace"))[:16]
+
+
+def notes(conn: "apsw.Connection", key: str, limit: int, *, folder: str = "") -> list[Observation]:
+    """The newest notes written by hand in the project of that key, or in that folder."""
+    name = by_hand(key, folder)
     return rows(conn, NOTES, (name, limit)) if rows(conn, ANY_NOTES, (name,)) else []
 
 
@@ -175,13 +183,25 @@ def files(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, set[str]]:
     return found
 
 
+def reinforced(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, str]:
+    """The stored days on which each observation was met."""
+    found = conn.execute(_with_marks(REINFORCED, ids), tuple(ids))
+    return {int(ref): str(days) for ref, days in found}
+
+
 def details(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, tuple[str, list[str]]]:
     """Narrative and facts of a few observations."""
     found: dict[int, tuple[str, list[str]]] = {}
-    for ref, narrative in conn.execute(_with_marks(DETAILS, ids), tuple(ids)):
-        found[int(ref)] = (str(narrative), [])
-    for ref, fact, doubtful in conn.execute(_with_marks(FACTS, ids), tuple(ids)):
-        found[int(ref)][1].append(f"(unverified) {fact}" if doubtful else str(fact))
+    careful: list[int] = []
+    for ref, narrative, facts, metadata in conn.execute(_with_marks(DETAILS, ids), tuple(ids)):
+        # A list of plain strings is read by its quotes: that saves a statement's preparation.
+        plain = facts[:2] == '["' and facts[-2:] == '"]' and metadata == "{}" and "\\" not in facts
+        found[int(ref)] = (str(narrative), facts.split('"')[1::2] if plain else [])
+        if not plain and facts != "[]":
+            careful.append(ref)
+    if careful:
+        for ref, fact, doubtful in conn.execute(_with_marks(FACTS, careful), tuple(careful)):
+            found[int(ref)][1].append(f"(unverified) {fact}" if doubtful else str(fact))
     return found
 
 

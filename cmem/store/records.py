@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
-import apsw
-
-from cmem import tokens
+from cmem import plain_json, tokens
+from cmem.named import NamedTuple
 from cmem.store import projects
 from cmem.store.codec import unpack
-from cmem.store.find import Candidate
+from cmem.store.find import as_json
 from cmem.store.functions import list_text, tool_body, tool_title
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import apsw
+
+    from cmem.store.find import Candidate
 
 
 class Record(NamedTuple):
@@ -41,12 +44,28 @@ def load(conn: apsw.Connection, wanted: Iterable[Candidate]) -> dict[tuple[str, 
     found: dict[tuple[str, int], Record] = {}
     for kind, ids in refs.items():
         sql, build = _KINDS[kind]
-        for row in conn.execute(sql, (json.dumps(ids),)):
+        for row in conn.execute(sql, (as_json(ids),)):
             record = build(row[:7], row[7:])
             found[record.kind, record.ref] = record
     return found
 
 
+def titles(conn: apsw.Connection, wanted: Iterable[Candidate]) -> dict[tuple[str, int], str]:
+    """The titles of observations and summaries, hidden ones too, and of nothing else."""
+    refs: dict[str, list[int]] = {kind: [] for kind in _TITLES}
+    for one in wanted:
+        refs.get(one.kind, []).append(one.ref)
+    return {
+        (kind, int(ref)): str(title)
+        for kind, sql in _TITLES.items()
+        for ref, title in conn.execute(sql, (as_json(refs[kind]),))
+    }
+
+
+_TITLES = {
+    "O": "SELECT id, title FROM observations WHERE id IN (SELECT value FROM json_each(?))",
+    "S": "SELECT id, request FROM session_summaries WHERE id IN (SELECT value FROM json_each(?))",
+}
 _PROJECT = (
     f"JOIN projects p ON p.id = {projects.ROOT_OF}"
     " WHERE r.hidden_at IS NULL AND r.id IN (SELECT value FROM json_each(?))"
@@ -163,7 +182,7 @@ def _joined(*texts: str) -> str:
 
 def _strings(stored: object) -> list[str]:
     try:
-        value = json.loads(str(stored))
+        value = plain_json.loads(str(stored))
     except ValueError:
         return []
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
@@ -171,7 +190,7 @@ def _strings(stored: object) -> list[str]:
 
 def _file_argument(tool_input: str) -> tuple[str, ...]:
     try:
-        value = json.loads(tool_input) if tool_input else None
+        value = plain_json.loads(tool_input) if tool_input else None
     except (ValueError, RecursionError):
         return ()
     if not isinstance(value, dict):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from cmem.store.portable import BY_HAND
 from cmem.store.rows import row, rows
 
 if TYPE_CHECKING:
@@ -20,13 +19,23 @@ if TYPE_CHECKING:
     import apsw
 
 _KEY = "forget_released"
-_BOUND = f"""SELECT o.id, n.id, o.uid FROM observations o JOIN observations n
+_BOUND = """SELECT o.id, n.id, o.uid FROM observations o JOIN observations n
     ON n.id = o.superseded_by WHERE n.id IN (SELECT value FROM json_each(?1)) AND n.id <> o.id
     AND o.id NOT IN (SELECT value FROM json_each(?1))
-    AND (o.turn_id <> n.turn_id OR o.host = '{BY_HAND}') ORDER BY o.id"""
+    AND (o.turn_id <> n.turn_id OR o.unit_id IS n.unit_id) ORDER BY o.id"""
 _NEXT = "SELECT superseded_by, hidden_at IS NULL FROM observations WHERE id = ?"
 _SET = "UPDATE observations SET superseded_by = ? WHERE id = ?"
 _JOINED = "SELECT 1 FROM near_duplicates WHERE newer_uid = ? AND state = 'joined' LIMIT 1"
+_TOGETHER = """SELECT n.id FROM observations o
+        JOIN near_duplicates d ON d.older_uid = o.uid AND d.state = 'joined'
+        JOIN observations n ON n.uid = d.newer_uid AND n.superseded_by IS NOT NULL WHERE o.id = ?1
+    UNION SELECT n.id FROM observations o
+        JOIN near_duplicates d ON d.newer_uid = o.uid AND d.state = 'joined'
+        JOIN observations n ON n.uid = d.older_uid
+        WHERE o.id = ?1 AND o.superseded_by IS NOT NULL"""
+_NEWER = """SELECT n.id FROM observations o
+    JOIN near_duplicates d ON d.older_uid = o.uid AND d.state = 'joined'
+    JOIN observations n ON n.uid = d.newer_uid AND n.superseded_by = o.id WHERE o.id = ?"""
 _HAS_JOINED = "SELECT 1 FROM sqlite_schema WHERE name = 'near_duplicates'"
 
 
@@ -50,13 +59,34 @@ def release(conn: apsw.Connection, forgotten: Sequence[int], *, now: int) -> Non
         _store(conn, [*_known(conn), *((old, new, now) for old, new in found)])
 
 
-def bind(conn: apsw.Connection, moments: Collection[int]) -> None:
-    """What was let go at these moments is bound again, where that makes no circle. Part of a
-    transaction."""
-    for old, new, at in _known(conn):
-        if at in moments and _standing(conn, new, {old}) != old and not _leads(conn, new, old):
+def bind(conn: apsw.Connection, moments: Collection[int], shown: Collection[int]) -> None:
+    """What was let go at these moments for these to be hidden is bound again, where that makes
+    no circle. Part of a transaction."""
+    known = _known(conn)
+    back = [one for one in known if one[2] in moments and one[1] in set(shown)]
+    for old, new, _at in back:
+        if _standing(conn, new, {old}) != old and not _leads(conn, new, old):
             conn.execute(_SET, (new, old)).fetchall()
-    settle(conn, moments)
+    if back:
+        _store(conn, [one for one in known if one not in back])
+
+
+def joined(conn: apsw.Connection, ref: int) -> list[int]:
+    """The observations that were joined with this one as duplicates, on either side."""
+    if row(conn, _HAS_JOINED) is None:  # a file may be older than the table
+        return []
+    return [int(found) for (found,) in rows(conn, _TOGETHER, (ref,))]
+
+
+def repeated(conn: apsw.Connection, ref: int) -> list[int]:
+    """The observations that this one stands for as their duplicate, through others too."""
+    found: dict[int, None] = {}
+    pending = [ref] if row(conn, _HAS_JOINED) is not None else []
+    while pending:
+        more = [int(one) for (one,) in rows(conn, _NEWER, (pending.pop(),))]
+        pending += [one for one in more if one not in found]
+        found |= dict.fromkeys(more)
+    return [one for one in found if one != ref]
 
 
 def settle(conn: apsw.Connection, moments: Collection[int]) -> None:

@@ -17,8 +17,12 @@ The index can forget a row only by producing the same terms again: any change he
 changes an output is a new ``SEGMENTER_VERSION`` and a reindex.
 """
 
-import re
-from unicodedata import normalize
+from cmem.lazy import pattern
+from cmem.store import signs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 SEGMENTER_VERSION = 1
 
@@ -59,30 +63,36 @@ _MARKS = (
 
 _NOT_WORD = {c: " " for c in range(128) if not chr(c).isalnum()}
 # Joiners, selectors, soft hyphens, the keycap ring, surrogates: they separate nothing.
-_DROPPED = re.compile(
-    "[\u00ad\u034f\u115f\u1160\u180b-\u180f\u200b-\u200f\u20dd-\u20e0\u20e2-\u20e4"
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ud800-\udfff\U000e0000-\U000e0fff]+"
+_UNSEEN = (
+    "\u00ad\u034f\u115f\u1160\u180b-\u180f\u200b-\u200f\u20dd-\u20e0\u20e2-\u20e4"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ud800-\udfff\U000e0000-\U000e0fff"
 )
-_ACCENTED = re.compile(
+_DROPPED = pattern(f"[{_UNSEEN}]+")
+_ACCENTED = pattern(
     "[A-Za-z\u00aa-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff][\u0300-\u036f]+"
     "|[\u00c0-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff]"
 )
 # Only stretches with a sign that is not ASCII are looked at closely; the rest is one translate.
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f][^\x00-/:-@\[-`{-\x7f]*")
-_LONG = re.compile(f"[^ ]{{{WORD_MAX + 1},}}")
+_BEYOND_ASCII = pattern(r"[^\x00-\x7f][^\x00-/:-@\[-`{-\x7f]*")
+_LONG = pattern(f"[^ ]{{{WORD_MAX + 1},}}")
 
-_IDENTIFIER = re.compile("[A-Za-z0-9]+")
-_PART = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]|[0-9]+")
+_IDENTIFIER = pattern("[A-Za-z0-9]+")
+_PART = pattern("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]|[0-9]+")
 # Each begins with its literal, which is what makes the scan fast; the look-behind follows.
-_DOTTED = re.compile(r"\.(?<![\w.)\]}]\.)[A-Za-z][\w-]{1,30}")
-_FLAG = re.compile(r"--(?<![\w-]--)[A-Za-z][\w-]{1,40}")
-_SIGNED = re.compile(r"(?:\+\+(?<=[A-Za-z0-9]\+\+)|#(?<=[A-Za-z0-9]#))(?![\w+#])")
-_SIGNED_NAME = re.compile(r"(?<![\w+#])[A-Za-z][A-Za-z0-9]{0,9}$")
+_DOTTED = pattern(r"\.(?<![\w.)\]}]\.)[A-Za-z][\w-]{1,30}")
+_FLAG = pattern(r"--(?<![\w-]--)[A-Za-z][\w-]{1,40}")
+_SIGNED = pattern(r"(?:\+\+(?<=[A-Za-z0-9]\+\+)|#(?<=[A-Za-z0-9]#))(?![\w+#])")
+_SIGNED_NAME = pattern(r"(?<![\w+#])[A-Za-z][A-Za-z0-9]{0,9}$")
 # Letters of their own right that have no accent to take off, yet are typed without.
 _STROKED = {"đ": "d", "ł": "l", "ø": "o", "ħ": "h", "ı": "i"}
 
+_KINDS = ((_CJK, 2), (_SEA, 3), (_EMOJI, 1))
+_RUN = pattern(f"([{_CJK}]+)|([{_SEA}]+)|([{_EMOJI}])|((?:[^\\W_{_CJK}{_SEA}]|[{_MARKS}])+)")
+
+# Short texts of a process that are not worth compiling expressions for.
+_BRIEF_MAX = 40
+_met = [0]
 _bare: dict[str, str] = {}
-_run: list[re.Pattern[str]] = []
 
 
 def words(text: str) -> str:
@@ -119,7 +129,7 @@ def split_identifier(word: str) -> list[str]:
 def specials(text: str) -> list[str]:
     """The spellings in ``text`` whose signs belong to them, folded, each once."""
     found: list[str] = []
-    if "." in text:
+    if "." in text and (len(text) > signs.SHORT or signs.has_lone_dot(text)):
         found += _DOTTED.findall(text)
     if "--" in text:
         found += _FLAG.findall(text)
@@ -135,13 +145,30 @@ def fold(text: str) -> str:
     """``text`` as the index compares it: compatible forms, case and accents are equal."""
     if text.isascii():
         return text.lower()
+    if _is_brief(text):
+        return signs.fold(text, dropped=_UNSEEN, strokes=_STROKED)
+    from unicodedata import normalize
+
     folded = normalize("NFKC", _DROPPED.sub("", text)).casefold()
     return _ACCENTED.sub(_base, folded)
+
+
+def _is_brief(text: str) -> bool:
+    """Whether to go sign by sign: a short text, in a process that has not met many."""
+    if len(text) > signs.SHORT:
+        return False
+    if len(text) > 1:
+        _met[0] += 1
+    return _met[0] <= _BRIEF_MAX
 
 
 def runs(text: str) -> list[tuple[str, int]]:
     """The runs of one script of ``text``, folded, with their gram length (0: a plain word)."""
     folded = fold(text)
+    if folded.isascii():
+        return [(word, 0) for word in folded.translate(_NOT_WORD).split()]
+    if _is_brief(folded):
+        return signs.runs(folded, _KINDS, marks=_MARKS)
     found: list[tuple[str, int]] = []
     done = 0
     for beyond in _BEYOND_ASCII.finditer(folded):
@@ -150,7 +177,7 @@ def runs(text: str) -> list[tuple[str, int]]:
             start -= 1
         found += [(word, 0) for word in folded[done:start].translate(_NOT_WORD).split()]
         done = beyond.end()
-        for cjk, sea, emoji, word in _run_pattern().findall(folded[start:done]):
+        for cjk, sea, emoji, word in _RUN.findall(folded[start:done]):
             found.append((cjk, 2) if cjk else (sea, 3) if sea else (emoji or word, 0))
     found += [(word, 0) for word in folded[done:].translate(_NOT_WORD).split()]
     return found
@@ -166,14 +193,6 @@ def run_terms(run: tuple[str, int]) -> list[str]:
     return [text]
 
 
-def _run_pattern() -> re.Pattern[str]:
-    # Compiled when the first text needs it: 5 ms that a search for ASCII words saves.
-    if not _run:
-        word = f"(?:[^\\W_{_CJK}{_SEA}]|[{_MARKS}])+"
-        _run.append(re.compile(f"([{_CJK}]+)|([{_SEA}]+)|([{_EMOJI}])|({word})"))
-    return _run[0]
-
-
 def _ascii_words(text: str) -> str:
     spaced = " ".join(text.lower().translate(_NOT_WORD).split())
     if len(spaced) <= WORD_MAX:
@@ -181,10 +200,12 @@ def _ascii_words(text: str) -> str:
     return _LONG.sub(lambda found: " ".join(run_terms((found[0], 0))), spaced)
 
 
-def _base(found: re.Match[str]) -> str:
+def _base(found: "re.Match[str]") -> str:
     text = found[0]
     bare = _bare.get(text)
     if bare is None:
+        from unicodedata import normalize
+
         apart = normalize("NFD", text)
         bare = "".join([_STROKED.get(c, c) for c in apart if not "\u0300" <= c <= "\u036f"])
         if len(_bare) < 4096:

@@ -1,20 +1,20 @@
 """The rows that a person describes, to be forgotten: by session, project, time, a text.
 
 What is given narrows: all of it must hold. A text is looked for in every stored word, raw
-evidence, titles and messages of errors included, in any case of letters; that reads the whole
-store and needs no lock.
+evidence, titles, folders and messages of errors included, as a search compares it: in any case
+of letters, with or without accents, over the ends of lines. That reads the whole store and
+needs no lock.
 """
 
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import apsw
 
-from cmem.store import stored_text
+from cmem.store import folded, stored_text
 from cmem.store.forget import Ref
 from cmem.store.rows import row, rows
 
@@ -85,16 +85,16 @@ def _in_time(conn: apsw.Connection, wanted: Wanted) -> Iterable[Ref]:
 def _with_text(
     conn: apsw.Connection, wanted: Wanted, progress: Callable[[int], None] | None
 ) -> Chosen:
-    forms = _forms(wanted.text)
+    word = folded.text(wanted.text)
     sessions = None if wanted.sessions is None else frozenset(wanted.sessions)
     refs: dict[Ref, None] = {}
     titles: list[int] = []
-    for done, stored in enumerate(stored_text.every(conn), 1):
+    for done, stored in enumerate(stored_text.every(conn, labels=True), 1):
         if progress is not None:
             progress(done)
         if sessions is not None and stored.session not in sessions:
             continue
-        if not _holds(stored.texts.values(), forms):
+        if not _holds(stored, word):
             continue
         ref = _forgettable(conn, stored.kind, stored.ref)
         if ref is None or not _is_in_time(conn, ref, wanted):
@@ -106,22 +106,25 @@ def _with_text(
     return Chosen(tuple(refs), tuple(titles))
 
 
-def _forms(text: str) -> tuple[str, ...]:
-    """The text as it may be stored: composed or not, and as a string of JSON."""
-    found: dict[str, None] = {}
-    for form in ("NFC", "NFD"):
-        word = unicodedata.normalize(form, text)
-        for one in (word, json.dumps(word, ensure_ascii=False)[1:-1], json.dumps(word)[1:-1]):
-            found[one.casefold()] = None
-    return tuple(found)
+def _holds(stored: stored_text.Stored, word: str) -> bool:
+    """Whether one of the row's texts holds the word, or all of them one after the other: a note's
+    first line is its title."""
+    found = [
+        folded.document(text) if name in stored.documents else folded.text(text)
+        for name, text in stored.texts.items()
+        if text
+    ]
+    return word in " ".join(found)
 
 
-def _holds(texts: Iterable[str], forms: Sequence[str]) -> bool:
-    for text in texts:
-        folded = text.casefold()
-        if any(form in folded for form in forms):
-            return True
-    return False
+def projects_with(conn: apsw.Connection, text: str) -> list[str]:
+    """The names of the projects that hold the text in their name, their folder or an alias: these
+    name what is left, so they stay."""
+    word = folded.text(text)
+    query = """SELECT p.name, p.name || ' ' || p.root || ' ' || p.key || ' ' || coalesce(
+        (SELECT group_concat(a.alias, ' ') FROM project_aliases a WHERE a.project_id = p.id), '')
+        FROM projects p ORDER BY p.name"""
+    return [str(name) for name, told in rows(conn, query) if word in folded.text(str(told))]
 
 
 def _forgettable(conn: apsw.Connection, kind: str, ref: int) -> Ref | None:

@@ -114,14 +114,16 @@ def unsummarised(conn: apsw.Connection, session_id: int) -> int | None:
 
 
 def idle_unsummarised(conn: apsw.Connection, *, idle_before: int, session: str | None) -> list[int]:
-    """Sessions without an event since ``idle_before`` that have closed turns no summary
-    reaches. ``session``: a host's session id or ``N4``."""
+    """Sessions without an event since ``idle_before``, and without an open turn, that have closed
+    turns no summary reaches. ``session``: a host's session id or ``N4``."""
     rows: list[tuple[int, int]] = conn.execute(
         """SELECT u.session_id, max(u.turn_id) AS newest
         FROM work_units u JOIN sessions s ON s.id = u.session_id JOIN turns t ON t.id = u.turn_id
         WHERE u.kind = 'turn' AND s.last_event_at <= ?1
             AND (?2 IS NULL OR ?2 IN (s.content_session_id, s.uid, 'N' || s.id))
             AND t.closed_at IS NOT NULL AND t.hidden_at IS NULL AND t.private = 0
+            AND NOT EXISTS(SELECT 1 FROM turns o
+                WHERE o.session_id = u.session_id AND o.closed_at IS NULL)
         GROUP BY u.session_id
         HAVING newest > coalesce((SELECT max(x.turn_id) FROM work_units x
             WHERE x.session_id = u.session_id AND x.kind = 'summary'), 0)

@@ -18,14 +18,20 @@ LIMIT = 1000
 Item = tuple[int, str, int, int, str, str, str]
 
 _NEWEST = """(SELECT e.{column} FROM work_state_entries e WHERE e.item = w.item
-    ORDER BY e.id DESC LIMIT 1)"""
+    ORDER BY e.created_at DESC, e.uid DESC LIMIT 1)"""
 _ITEMS = f"""SELECT w.item, {_NEWEST.format(column="state")}, w.created_at,
         {_NEWEST.format(column="created_at")}, w.branch, w.text, p.name
     FROM work_state_entries w JOIN projects p ON p.id = w.project_id
     WHERE w.project_id = ? AND w.id = w.item AND w.hidden_at IS NULL
     ORDER BY w.id DESC LIMIT {LIMIT}"""
-_ONE = f"""SELECT w.project_id, w.session_id, {_NEWEST.format(column="state")}, w.text
+_ONE = f"""SELECT w.project_id, w.session_id, {_NEWEST.format(column="state")}, w.text,
+        {_NEWEST.format(column="created_at")}
     FROM work_state_entries w WHERE w.id = ? AND w.id = w.item AND w.hidden_at IS NULL"""
+
+
+_SAME = f"""SELECT w.id FROM work_state_entries w
+    WHERE w.project_id = ? AND w.id = w.item AND w.hidden_at IS NULL AND w.text = ?
+    AND {_NEWEST.format(column="state")} = 'open' ORDER BY w.id LIMIT 1"""
 
 
 def items(conn: "apsw.Connection", projects: "Sequence[int]", *, done: bool = False) -> list[Item]:
@@ -68,6 +74,13 @@ def add(
     return ref
 
 
+def standing(conn: "apsw.Connection", text: str, *, project: int) -> int | None:
+    """The open item of this text in a project."""
+    for (ref,) in rows(conn, _SAME, (project, text)):
+        return int(ref)
+    return None
+
+
 def move(conn: "apsw.Connection", item: int, *, state: str, uid: str, now: int) -> bool | None:
     """Append what became of an item; False when it is so already, None for no such item.
 
@@ -75,11 +88,12 @@ def move(conn: "apsw.Connection", item: int, *, state: str, uid: str, now: int) 
     found = row(conn, _ONE, (item,))
     if found is None:
         return None
-    project, session, before, _text = found
+    project, session, before, _text, newest = found
     if before == state:
         return False
     entry = {"uid": uid, "project_id": project, "session_id": session, "item": item}
-    _append(conn, {**entry, "state": state, "created_at": now})
+    # Later than what it follows, whatever the clock of the machine was that it came from.
+    _append(conn, {**entry, "state": state, "created_at": max(now, newest + 1)})
     return True
 
 

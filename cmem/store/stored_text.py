@@ -7,7 +7,7 @@ in their place, index included; what the old text leaves in the file goes by ``e
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import apsw
@@ -39,6 +39,18 @@ _TABLES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "unit": ("work_units", ("error",), ()),
     "run": ("observer_runs", ("error",), ()),
 }
+# Texts that are no memory by themselves and that nobody rewrites: where, who, under what name.
+_LABELS: dict[str, tuple[str, ...]] = {
+    "P": ("cwd",),
+    "T": ("tool_name", "tool_use_id", "agent_id", "agent_type", "branch", "commit_sha", "cwd"),
+    "turn": ("branch", "commit_sha"),
+    "O": ("type", "agent_id", "agent_type", "branch", "commit_sha", "generated_by_model"),
+    "S": ("branch", "generated_by_model"),
+    "N": ("content_session_id", "cwd", "model"),
+    "W": ("branch",),
+    "unit": ("reason",),
+    "run": ("provider", "model"),
+}
 KINDS = tuple(_TABLES)
 INDEXED = ("O", "S", "P", "T")
 
@@ -66,9 +78,11 @@ def count(conn: apsw.Connection) -> int:
     )
 
 
-def every(conn: apsw.Connection) -> Iterator[Stored]:
-    """All rows of all kinds, hidden ones too, a slice at a time: no snapshot is held open."""
-    for kind, (table, plain, packed) in _there(conn):
+def every(conn: apsw.Connection, *, labels: bool = False) -> Iterator[Stored]:
+    """All rows of all kinds, hidden ones too, a slice at a time: no snapshot is held open.
+    ``labels``: with the texts that nobody rewrites."""
+    for kind, (table, words, packed) in _there(conn):
+        plain = words + (_LABELS[kind] if labels else ())
         session = "id" if kind == "N" else "session_id"
         columns = ", ".join(["id", session, *plain, *packed])
         last = 0
@@ -81,6 +95,18 @@ def every(conn: apsw.Connection) -> Iterator[Stored]:
                 texts = dict(zip((*plain, *packed), map(codec.unpack, values), strict=True))
                 yield Stored(kind, int(ref), int(owner), texts, frozenset(packed))
             last = int(found[-1][0])
+
+
+def of(conn: apsw.Connection, kind: str, refs: Sequence[int]) -> Iterator[Stored]:
+    """The rows of one kind that have these numbers, a slice at a time."""
+    table, plain, packed = _TABLES[kind]
+    columns = ", ".join(["id", "session_id", *plain, *packed])
+    for start in range(0, len(refs), _SLICE):
+        query = f"SELECT {columns} FROM {table} WHERE id IN (SELECT value FROM json_each(?))"
+        part = json.dumps(refs[start : start + _SLICE])
+        for ref, owner, *values in rows(conn, query, (part,)):
+            texts = dict(zip((*plain, *packed), map(codec.unpack, values), strict=True))
+            yield Stored(kind, int(ref), int(owner), texts, frozenset(packed))
 
 
 def _there(

@@ -34,7 +34,8 @@ def store(conn: apsw.Connection, place: Place, *, unit: SummaryUnit, observed: O
     said = sum(tokens.count(turn.prompt + turn.assistant_message) for turn in unit.turns)
     taints = [label for (label,) in rows(conn, TURN_TAINTS, span)]
     columns = {
-        "uid": digest(place.session_uid, str(place.unit_id), "summary", by="|"),
+        # What it says too: units of two machines have the same numbers.
+        "uid": digest(place.session_uid, str(place.unit_id), "summary", *prose.values(), by="|"),
         "session_id": place.session_id,
         "project_id": place.project_id,
         "turn_id": place.turn_id,

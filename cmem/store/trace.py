@@ -26,7 +26,8 @@ _TITLES = {"O": "title", "S": "CASE request WHEN '' THEN completed ELSE request 
 _KINDS = (":t:", ":p:", ":h:")
 
 _UNITS = """SELECT u.id, u.kind, u.state, u.reason, u.attempts, u.error, u.created_at,
-        u.finished_at, r.provider, r.model, r.outcome, r.ended_at
+        u.finished_at, r.provider, r.model, r.outcome, r.ended_at,
+        CASE r.outcome WHEN 'done' THEN r.error ELSE '' END
     FROM work_units u LEFT JOIN observer_runs r
         ON r.id = (SELECT max(x.id) FROM observer_runs x WHERE x.unit_id = u.id)
     WHERE {which} ORDER BY u.id"""
@@ -38,7 +39,7 @@ _OF_TURN = _UNITS.format(
 )
 _UNIT_KEYS = (
     *("id", "kind", "state", "reason", "attempts", "error", "created_at", "finished_at"),
-    *("provider", "model", "outcome", "ended_at"),
+    *("provider", "model", "outcome", "ended_at", "reply"),
 )
 _SESSION = f"""SELECT s.id, s.host, s.content_session_id, s.cwd, s.project_key_source, p.name
     FROM sessions s JOIN projects p ON p.id = {projects.ROOT_OF.format(project="s.project_id")}

@@ -2,7 +2,8 @@
 
 A unit is claimed by counting the attempt before the provider is asked; nothing else marks it,
 so what a killed run left is simply still pending. ``attempts`` are all tries whose fault may
-be the unit's, ``crashes`` those of them that no result has followed yet.
+be the unit's, ``crashes`` those of them that no result has followed yet: the process was at work on
+the unit and ended, and did not merely wait for an answer.
 """
 
 from __future__ import annotations
@@ -113,6 +114,66 @@ def fail(conn: apsw.Connection, unit_id: int, *, error: str, now: int) -> str:
         elif failures >= MAX_FAILURES:
             _set_state(conn, unit_id, state="parked", now=now)
         return _state(conn, unit_id)
+
+
+def undo(conn: apsw.Connection, unit_id: int) -> None:
+    """Take a failed try back: the unit waits as before it, in one piece. Part of a transaction.
+
+    Halves of which one has been tried meanwhile stay as they are."""
+    half = f"{HALF_OF}{unit_id}"
+    conn.execute(
+        """DELETE FROM work_units WHERE reason = ?1 AND NOT EXISTS (
+            SELECT 1 FROM work_units w WHERE w.reason = ?1 AND (w.state <> 'pending'
+                OR EXISTS (SELECT 1 FROM observer_runs r WHERE r.unit_id = w.id)))""",
+        (half,),
+    ).fetchall()
+    conn.execute(
+        """UPDATE work_units SET state = 'pending', finished_at = NULL, error = '',
+            attempts = max(attempts - 1, 0)
+        WHERE id = ?1 AND state IN ('pending', 'parked', 'split')
+        AND NOT EXISTS (SELECT 1 FROM work_units w WHERE w.reason = ?2)""",
+        (unit_id, half),
+    ).fetchall()
+
+
+def rest(conn: apsw.Connection, unit_id: int, *, after: int | None, now: int) -> bool:
+    """A reply was cut: what it did not come to becomes a unit of its own, the tool uses past
+    ``after`` (the last one it told of; None: nobody knows) and at most half of them. False where
+    nothing is left. Part of the transaction that ends the unit."""
+    found = row(
+        conn,
+        "SELECT kind, turn_id, first_tool, last_tool FROM work_units WHERE id = ?",
+        (unit_id,),
+    )
+    if found is None or found[0] != "turn":
+        return False
+    middle = _middle(conn, turn_id=found[1], first=found[2], last=found[3])
+    if middle is None:
+        return False
+    first = max(middle, after or 0) + 1
+    if not rows(conn, unit_rows.TOOL_IDS, (found[1], first, found[3])):
+        return False
+    conn.execute(
+        """INSERT INTO work_units(kind, session_id, turn_id, first_tool, last_tool, reason,
+            created_at)
+        SELECT kind, session_id, turn_id, ?2, last_tool, ?3, ?4 FROM work_units WHERE id = ?1""",
+        (unit_id, first, f"{HALF_OF}{unit_id}", now),
+    ).fetchall()
+    return True
+
+
+def was_blamed(conn: apsw.Connection, unit_id: int) -> bool:
+    """Has the unit, or what it is a half of, failed by itself where others were answered?"""
+    query = "SELECT attempts > 0 AND error LIKE '%others are answered' FROM work_units WHERE id = ?"
+    found = row(conn, query, (unit_id,))
+    return found is not None and bool(found[0])
+
+
+def kin(conn: apsw.Connection, unit_id: int) -> list[int]:
+    """The other pieces of the unit's turn that wait: they have its prompt in common."""
+    query = """SELECT u.id FROM work_units u JOIN work_units w ON w.turn_id = u.turn_id
+        WHERE w.id = ?1 AND u.id <> ?1 AND u.state = 'pending' AND u.kind = 'turn'"""
+    return [int(found[0]) for found in rows(conn, query, (unit_id,))]
 
 
 def park(conn: apsw.Connection, unit_id: int, error: str, now: int) -> None:

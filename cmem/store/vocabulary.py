@@ -7,11 +7,11 @@ them are only walked in a store that is small enough.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from cmem.named import NamedTuple
 from cmem.store import find
 from cmem.store.rows import rows
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
 

@@ -17,7 +17,7 @@ from support import ROOT, clean_env, run_cmem, run_json
 from cmem import forget as residue
 from cmem import lock, paths
 from cmem.cli import edit
-from cmem.store import connection, copies, documents, drafts, edits, erase, migrations
+from cmem.store import connection, copies, dedup, documents, drafts, edits, erase, migrations
 from cmem.store.edits import Words
 from cmem.store.rows import rows, value
 
@@ -165,6 +165,72 @@ def test_a_terminal_edits_in_the_editor_and_no_file_of_it_is_left(home: Path) ->
     assert (item(ref)["title"], item(ref)["narrative"]) == ("The 猫 sleeps.", "So it is.")
     assert residue.scan(str(home), ["quokka"]) == []
     assert [one for one in os.listdir(home) if one.startswith("edit-")] == []
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--title", "x" * 501), "the title has 501 characters, at most 500 fit"),
+        (("--text", "x" * 65_537), "the text has 65537 characters, at most 65536 fit"),
+        (("--fact", "a", "--fact", "y" * 4_097), "one of the facts has 4097 characters, at most 4096 fit"),
+        (("--concept", "a") * 1 + ("--concept", "z" * 201), "one of the concepts has 201 characters, at most 200 fit"),
+        (("--type", "t" * 41), "the type has 41 characters, at most 40 fit"),
+    ],
+    ids=["title", "text", "fact", "concept", "type"],
+)  # fmt: skip
+def test_what_is_too_long_is_refused_whole(
+    stored: Path, args: tuple[str, ...], message: str
+) -> None:
+    before = item("O1")
+    done = run_cmem("edit", "O1", *args)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode() == f"cmem: {message}; nothing was changed\n"
+    assert item("O1") == before
+    assert stored
+
+
+def test_what_is_long_already_may_stay() -> None:
+    old = WORDS._replace(title="t" * 900, facts=("f",) * 300)
+    edits.check_length(old, old._replace(narrative="other"))
+    with pytest.raises(edits.CmemError, match="facts: at most 200, not 299"):
+        edits.check_length(old, old._replace(facts=old.facts[1:]))
+
+
+def test_what_was_written_in_the_editor_is_kept_when_it_cannot_be_stored(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ref = note("The quokka sleeps.")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+
+    def wrote(path: str) -> None:
+        Path(path).write_text("title: " + "x" * 600 + "\ntype: note\n\nMuch.\n", encoding="utf-8")
+
+    monkeypatch.setattr(edit, "_edit_file", wrote)
+    values: dict[str, Any] = dict.fromkeys(("title", "subtitle", "type", "text"))
+    values |= {"id": ref, "fact": [], "concept": [], "file": [], "dry_run": False, "json": True}
+    with pytest.raises(
+        edit.CmemError, match="at most 500 fit; nothing was changed; what you"
+    ) as told:
+        edit.run(values)
+    kept = Path(str(told.value).rpartition(" ")[2])
+    assert kept.read_text(encoding="utf-8").endswith("Much.\n")
+    assert kept.parent.parent == home
+    assert item(ref)["title"] == "The quokka sleeps."
+
+
+def test_an_edit_takes_out_what_was_joined_with_it(home: Path) -> None:
+    refs = [note(f"The quokka sleeps{end}") for end in (".", " here.", " now.")]
+    conn = connection.open_writer(str(home), now=samples.NOON)
+    for older, newer in ((2, 3), (1, 2)):
+        dedup.join(conn, older, newer, level=1, score=0.9, now=samples.NOON)
+    migrations.backup(conn)
+    conn.close()
+    run_json("edit", refs[0], "--concept", "gotcha")
+    assert len(residue.scan(str(home), ["sleeps now"])) >= 2
+    run_json("edit", refs[0], "--title", "A cat")
+    assert residue.scan(str(home), ["quokka", "sleeps"]) == []
+    assert found("cat") == [refs[0]]
 
 
 def test_what_the_editor_is_given_reads_back_as_it_was() -> None:

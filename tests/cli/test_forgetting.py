@@ -38,6 +38,7 @@ def test_dry_run_counts_and_changes_nothing(stored: Path) -> None:
         "hard": False,
         "dry_run": True,
         "done": False,
+        "removed_files": [],
     }
     assert counts() == before
 

@@ -247,16 +247,17 @@ def test_killed_between_copies_and_store_the_next_run_does_the_rest(
     assert residue.scan(str(copied), ["operands", "return a - b"]) == []
 
 
-def test_what_was_put_aside_is_named(two: Any, home: Path) -> None:
+def test_what_was_put_aside_unread_goes_along_and_is_named(two: Any, home: Path) -> None:
     aside = home / "quarantine" / "1.bad"
     aside.parent.mkdir()
     aside.write_bytes(b"x")
     code, out, err = failing("forget", "O1", "--hard", "--yes")
     assert (code, out) == (0, "Removed for good: 1 observation.\n")
     assert err == (
-        f"cmem: 1 file was put aside unread and may still hold it; look at {aside} and delete "
-        "what you do not need\n"
+        "cmem: 1 file that was put aside unread went along, for nobody can take a row out of "
+        f"them: {aside}\n"
     )
+    assert not aside.exists()
     assert two
 
 

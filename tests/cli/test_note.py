@@ -112,6 +112,22 @@ def test_a_global_note_is_found_in_every_project_and_belongs_to_none(
     assert found("English", other) == ["O2"]
     assert found("English", other, "--project", "global") == ["O2"]
     assert found("stable", other) == []
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    assert found("English", fresh, "--project", "global") == found("English", fresh) == ["O2"]
+
+
+def test_a_note_of_no_project_is_shown_where_it_was_taken(home: Path, tmp_path: Path) -> None:
+    assert home
+    one, two = tmp_path / "user" / "one", tmp_path / "user" / "two"
+    for place in (one, two):
+        place.mkdir(parents=True)
+        added = run_json("note", f"Of {place.name}.", cwd=place, TMPDIR=str(tmp_path / "user"))
+        assert added["project"] == "unsorted"
+    shown = run_json("context", cwd=two, TMPDIR=str(tmp_path / "user"))["text"]
+    assert ("Of one." in shown, "Of two." in shown) == (False, True)
+    shown = run_json("context", cwd=one, TMPDIR=str(tmp_path / "user"))["text"]
+    assert ("Of one." in shown, "Of two." in shown) == (True, False)
 
 
 def test_a_named_project_gets_the_note_from_anywhere(folder: Path, tmp_path: Path) -> None:

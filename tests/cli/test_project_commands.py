@@ -139,7 +139,7 @@ def test_without_a_store(home: Path) -> None:
         assert run(*args) == (
             1,
             "",
-            "cmem: no memories yet, so there are no projects; run `cmem install` first\n",
+            "cmem: no memories yet, so there are no projects; they come with the first session\n",
         )
     assert list(home.iterdir()) == []
 
@@ -314,7 +314,7 @@ def test_alias_of_folders(stored: Path, tmp_path: Path) -> None:
         (one["kind"], one["alias"])
         for one in support.run_json("project", "alias", "notes", "/srv/No-Such/Notes")["aliases"]
     ]
-    assert kinds == [("git", "/srv/no-such/notes/.git"), ("path", "/srv/no-such/notes")]
+    assert kinds == [("git", "/srv/No-Such/Notes/.git"), ("path", "/srv/No-Such/Notes")]
     for nobody in ("/", "~", "/tmp", str(tmp_path)):
         assert run("alias", "notes", nobody) == (
             1,
@@ -343,7 +343,7 @@ def test_usage(stored: Path) -> None:
     assert run("lst") == (
         2,
         "",
-        "cmem: no such command 'lst'. Did you mean 'list'?; see `cmem project --help`\n",
+        "cmem: no such command 'lst'. Did you mean 'list'? See `cmem project --help`\n",
     )
     assert run() == (2, "", "cmem: missing command; see `cmem project --help`\n")
     assert (

@@ -15,8 +15,9 @@ import pytest
 from fake_anthropic import FakeAnthropic
 from support import run_cmem, run_json
 
-from cmem import compress, settings
-from cmem.store import connection, pause
+from cmem import booking, compress, settings
+from cmem.install import provider
+from cmem.store import connection, ledger, pause
 
 NAMES = ["extract", "claude-cli", "anthropic", "command"]
 
@@ -122,6 +123,39 @@ def test_an_answer_comes_with_what_it_took(home: Path, config: Any) -> None:
     }
 
 
+def test_every_question_is_in_the_ledger(home: Path, config: Any) -> None:
+    usage = {"input_tokens": 30, "output_tokens": 4}
+    replies = [{"text": "ready", "usage": usage}, {"status": 401}]
+    with FakeAnthropic(replies, api_key="mine") as api:
+        config(f'provider = "anthropic"\napi_key = "mine"\nbase_url = "{api.url}"\n')
+        assert [run_cmem("provider", "test").returncode for _ in replies] == [0, 1]
+    config('provider = "command"\ncommand = "/nowhere/program"\n')
+    assert run_cmem("provider", "test").returncode == 1  # nobody was asked
+    cost = run_json("cost", "--by", "project")
+    (row,) = cost["rows"]
+    assert (row["project"], row["calls"], row["failed"], row["cost_usd"]) == (
+        *("(provider test)", 2, 1),
+        0.00005,
+    )
+    assert cost["today"]["calls"] == 2
+    assert run_json("status")["spend_today"] == {"tokens": 34, "usd": 0.00005}
+
+
+def test_a_question_that_was_cut_off_counts_by_its_estimate(home: Path) -> None:
+    chosen = settings.load(
+        str(home), env={}, flags={"provider": "claude-cli", "claude_path": "/bin/true"},
+        trusted_env=True,
+    )  # fmt: skip
+    with pytest.raises(KeyboardInterrupt), booking.booked(str(home), chosen, env={}, now=5):
+        raise KeyboardInterrupt
+    conn = connection.open_writer(str(home), now=6)
+    (call,) = ledger.calls(conn, since=0)
+    assert (call.outcome, call.provider, call.model) == ("started", "claude-cli", "haiku")
+    assert ledger.spent(conn, since=0).tokens == call.input_tokens + call.output_tokens > 20
+    assert call.microusd == call.input_tokens + 5 * call.output_tokens
+    conn.close()
+
+
 def test_a_failure_is_told_with_its_class_and_what_helps(home: Path, config: Any) -> None:
     with FakeAnthropic([{"status": 401}, {"status": 401}]) as api:
         config(f'provider = "anthropic"\napi_key = "mine"\nbase_url = "{api.url}"\n')
@@ -199,6 +233,7 @@ def test_use_without_a_file_makes_one_for_its_owner_alone(tmp_path: Path) -> Non
         "config": str(path),
         "dry_run": False,
         "lacks": None,
+        "taken_out": {},
     }
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert run_json("provider", "use", "extract")["changed"] is False
@@ -211,6 +246,40 @@ def test_the_step_from_one_paid_provider_to_another_is_told(home: Path, config: 
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "use", "model"),
+    [
+        ('provider = "claude-cli"\nmodel = "haiku"\n', "anthropic", ""),
+        ('provider = "claude-cli"\nmodel = "claude-haiku-4-5"\n', "anthropic", "claude-haiku-4-5"),
+        ('provider = "anthropic"\nmodel = "qwen3"\n', "claude-cli", ""),
+        ('provider = "anthropic"\nmodel = "claude-opus-4-5"\n', "claude-cli", "claude-opus-4-5"),
+        ('provider = "anthropic"\nmodel = "qwen3"\n', "command", ""),
+        ('provider = "anthropic"\nmodel = "qwen3"\n', "anthropic", "qwen3"),
+        ('provider = "anthropic"\nmodel = "qwen3"\n', "extract", "qwen3"),
+        ('model = "qwen3"\n', "claude-cli", ""),
+    ],
+)
+def test_a_model_goes_with_the_provider_it_was_set_for(
+    home: Path, config: Any, before: str, use: str, model: str
+) -> None:
+    path = config(before + 'language = "de"\n')
+    provider.choose(str(home), use)
+    left = settings.read_document(str(home))
+    assert (left["provider"], left.get("model", ""), left["language"]) == (use, model, "de")
+    assert path.read_text().count("model") == bool(model)
+
+
+def test_a_model_that_goes_is_told_and_another_may_be_named(home: Path, config: Any) -> None:
+    config('provider = "claude-cli"\nmodel = "haiku"\n')
+    assert words("use", "command", "--command", "cat")[1].split("\n")[1] == (
+        "Took model = haiku out of config.toml: it was set for another provider. "
+        "`cmem provider use command --model NAME` sets one."
+    )
+    config('provider = "claude-cli"\nmodel = "haiku"\n')
+    used = run_json("provider", "use", "anthropic", "--model", "claude-x")
+    assert (used["taken_out"], settings.read_document(str(home))["model"]) == ({}, "claude-x")
+
+
 def test_a_key_comes_from_stdin_and_is_not_shown(home: Path, config: Any) -> None:
     path = config('provider = "extract"\napi_key = "older-key"\n')
     args = ("use", "anthropic", "--key-from-stdin")
@@ -220,8 +289,10 @@ def test_a_key_comes_from_stdin_and_is_not_shown(home: Path, config: Any) -> Non
     code, out, _ = words(*args, stdin=b"newer-key\n")
     assert code == 0 and "newer-key" not in out
     assert path.read_text() == 'provider = "anthropic"\napi_key = "newer-key"\n'
-    code, out, err = words(*args, stdin=b"")
-    assert (code, out) == (2, "") and "standard input" in err
+    for wrong in (b"", b"one-key\nanother-key\n", b"two words\n"):
+        code, out, err = words(*args, stdin=wrong)
+        assert (code, out) == (2, "") and "standard input" in err
+    assert path.read_text() == 'provider = "anthropic"\napi_key = "newer-key"\n'
 
 
 def test_dry_run_shows_the_difference_and_changes_nothing(home: Path, config: Any) -> None:

@@ -16,7 +16,7 @@ from cmem import lock, paths
 from cmem.cli import queue as command
 from cmem.doctor import memory as doctor
 from cmem.errors import CmemError
-from cmem.store import connection, counts, queue, unit_rows, units
+from cmem.store import batches, connection, counts, ledger, queue, unit_rows, units
 from cmem.store.rows import rows
 
 NOW = seeding.T0 + seeding.DAY
@@ -217,7 +217,7 @@ def test_without_a_store_nothing_waits_and_none_is_made(home: Path) -> None:
         assert run(verb, "--all") == (
             1,
             "",
-            "cmem: no memories yet, so nothing waits; run `cmem install` first\n",
+            "cmem: no memories yet, so nothing waits\n",
         )
     assert list(home.iterdir()) == []
 
@@ -365,7 +365,7 @@ def test_turns_of_a_dropped_summary_are_not_told_by_the_next_one(home: Path) -> 
     assert rows(conn, unit_rows.SUMMARISED, span) == [(0,)]
     queue.drop(conn, summaries[:1], now=NOW)
     assert rows(conn, unit_rows.SUMMARISED, span) == [(1,)]
-    queue.retry(conn, summaries[:1])
+    queue.retry(conn, summaries[:1], now=NOW)
     assert rows(conn, unit_rows.SUMMARISED, span) == [(0,)]
 
 
@@ -373,3 +373,48 @@ def test_doctor_names_the_command() -> None:
     assert doctor.judge_parked([("unusable", 2)]).fix == (
         "`cmem queue retry --all` tries them again, `cmem queue drop --all` gives them up"
     )
+
+
+@pytest.fixture
+def batched(home: Path) -> Path:
+    """Two units in a batch, each with its call on the books."""
+    conn = seeding.open_store(home)
+    session = seeding.add_session(conn)
+    made = [seeding.add_unit(conn, seeding.add_turn(conn, session, number)) for number in (1, 2)]
+    batch = batches.begin(conn, "token", now=NOW)
+    for unit in made:
+        expected = ledger.Expected("anthropic", "m", 900, 600, 10)
+        run_id = ledger.start(conn, unit, expected, now=NOW)
+        batches.add(conn, batch, unit, run_id=run_id, digest="d")
+    batches.sent(conn, batch, "remote")
+    conn.close()
+    return home
+
+
+def test_units_in_a_batch_are_listed_taken_back_and_given_up(batched: Path) -> None:
+    listed = run_json("queue", "list")["units"]
+    assert [(one["id"], one["state"]) for one in listed] == [(1, "batched"), (2, "batched")]
+    assert run_json("queue", "retry", "1") == {"retried": [1]}
+    assert run_json("queue", "drop", "2", "--yes") == {"dropped": [2], "dry_run": False}
+    conn = seeding.open_store(batched)
+    assert rows(conn, "SELECT id, state, attempts FROM work_units") == [
+        (1, "pending", 0),
+        (2, "dropped", 0),
+    ]
+    assert (
+        rows(conn, "SELECT outcome, input_tokens FROM observer_runs") == [("interrupted", 900)] * 2
+    )
+    assert batches.waiting(conn) == (0, None)
+    conn.close()
+
+
+@pytest.mark.parametrize(
+    ("provider", "said"),
+    [
+        ("anthropic", "; a later run collects the results"),
+        ("extract", ", which extract does not collect; `cmem queue retry` with their ids"),
+    ],
+)
+def test_status_says_who_does_not_collect_a_batch(provider: str, said: str, batched: Path) -> None:
+    (batched / "config.toml").write_text(f'provider = "{provider}"\napi_key = "dummy"\n')
+    assert said in run_json("status")["health"]

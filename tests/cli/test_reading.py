@@ -254,6 +254,9 @@ def test_status_has_the_contracts_keys(stored: Path, home: Path) -> None:
         "off": None,
         "filters": {"active": {}, "unreadable": [], "filtered": []},
         "off_sessions": [],
+        "sync": None,
+        "hint": None,
+        "dropped_why": None,
         "health": "ok",
     }
     lines = ok("status", cwd=stored).split("\n")
@@ -288,7 +291,7 @@ def test_without_a_store_nothing_is_made(home: Path, root: Path) -> None:
     }
     assert ok("context", cwd=root) == "nothing remembered for calc yet\n"
     assert support.run_json("status", cwd=root)["health"] == (
-        "nothing captured yet: once `cmem install` has been run, start a session"
+        "nothing captured yet: run `cmem install`, then start a session of your agent"
     )
     assert failing("get", "O1", "--json", cwd=root) == (1, "", "cmem: no memories yet, so no O1\n")
     assert list(home.iterdir()) == []

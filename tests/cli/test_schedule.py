@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 from support import clean_env, payload_bytes, run_cmem, run_hook, run_json, session
 
+from cmem import runlog
+from cmem.cli import compress as cli_compress
+from cmem.cli import parse, spec
 from cmem.schedule import cron, job
 
 CRONTAB = """#!{python}
@@ -165,6 +168,31 @@ def test_the_log_is_rotated_by_the_run_itself(tmp_path: Path) -> None:
     subprocess.run(words[: words.index(">/dev/null")], env=clean_env(), check=True, timeout=60)
     assert len(log.read_text().splitlines()) == 1
     assert (world.home / "compress.log.1").stat().st_size > 256 * 1024
+
+
+def test_the_last_batch_is_told_beside_the_last_run(tmp_path: Path) -> None:
+    world = World(tmp_path, "crontab")
+    world.home.mkdir(mode=0o700, exist_ok=True)
+    runlog.did(str(world.home), "anthropic: 0 events in, 3 units done", batch=True)
+    status = world.json("status")
+    assert status["last_run"] == status["last_batch"]
+    assert status["last_batch"]["text"] == "batch: anthropic: 0 events in, 3 units done"
+    runlog.did(str(world.home), "extract: 4 events in")
+    assert world.json("status")["last_run"]["text"] == "run: extract: 4 events in"
+    lines = world.run("status").stdout.decode().splitlines()
+    assert [line.partition(":")[0] for line in lines[-2:]] == ["Last background run", "Last batch"]
+
+
+def test_a_batch_that_a_clock_has_started_is_noted(home: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        report = cli_compress.core.Report(*(0,) * 10, 0.0, 0, "anthropic", "", ())
+        patch.setattr(cli_compress.core, "compress", lambda *_, **__: report)
+        patch.setattr(cli_compress.core, "end_on_signals", lambda: None)
+        command = spec.BY_NAME["compress"]
+        for words in (["--json"], ["--batch", "--json"]):
+            assert cli_compress.run(parse.parse(command, words)) == 0
+    (line,) = (home / "compress.log").read_text().splitlines()
+    assert " batch: anthropic: 0 events in" in line
 
 
 def test_systemd_is_told_of_its_units_and_of_their_end(tmp_path: Path) -> None:

@@ -77,3 +77,11 @@ def test_a_database_never_becomes_a_standard_stream(home: Path) -> None:
 def test_a_full_disk_is_a_failure_in_one_line(stored: Path, command: str) -> None:
     told = shell(f"cmem {command} >/dev/full; echo $?", stored)
     assert told == ("1\n", "cmem: no space left on device\n")
+
+
+@pytest.mark.parametrize("command", ["install --dry-run", "get O99é", "note 项目 ☃"])
+def test_no_character_is_too_much_for_a_stream(tmp_path: Path, command: str) -> None:
+    odd = "PYTHONIOENCODING=ascii PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 LC_ALL=C"
+    home = f"CMEM_HOME='{tmp_path}/☃ é'"
+    out, err = shell(f"export {home} {odd}; cmem {command} 2>&1", tmp_path)
+    assert (any(one in out for one in "é☃"), "\\" in out, err) == (True, False, "")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,10 @@ from cmem.context import block, health, inject, select
 from cmem.store import connection, projects, recent
 
 NOWHERE = ("", "", "", "")
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def start(home: Path, cwd: str, **values: Any) -> dict[str, Any]:
@@ -297,10 +302,7 @@ def test_unsorted_constant_is_the_projects(home: Path) -> None:
     assert projects.UNSORTED == "unsorted"
 
 
-DAMAGED = {
-    "systemMessage": "cmem: memory.db is damaged; move it away or put back a copy: `cmem doctor` "
-    "says where they are"
-}
+DAMAGED = {"systemMessage": "cmem: memory.db is damaged; run `cmem doctor --repair`"}
 SPILLING = (
     "cmem: captured events wait in spill files because spool.db is damaged; run `cmem compress`"
 )
@@ -352,7 +354,7 @@ def test_a_damaged_spool_is_told_once_events_lie_in_files(home: Path, with_store
     (home / "spool.db").write_bytes(b"this is no database " * 100)
     quiet = start(home, "/src/calc").get("systemMessage", "")
     assert "spool" not in quiet
-    spill.write(str(home), host="claude-code", event="Stop", captured_at=1, payload=b"{}")
+    spill.write(str(home), host="claude-code", event="Stop", captured_at=_now(), payload=b"{}")
     document = start(home, "/src/calc")
     assert document.pop("systemMessage") == SPILLING
     assert ("subtract" in text_of(document)) if with_store else (document == {})
@@ -360,7 +362,7 @@ def test_a_damaged_spool_is_told_once_events_lie_in_files(home: Path, with_store
 
 def test_a_spool_that_is_only_busy_or_newer_is_not_called_damaged(home: Path) -> None:
     samples.calc(home).close()
-    spill.write(str(home), host="claude-code", event="Stop", captured_at=1, payload=b"{}")
+    spill.write(str(home), host="claude-code", event="Stop", captured_at=_now(), payload=b"{}")
     assert "systemMessage" not in start(home, "/src/calc")
     holder = spool.create(str(home))
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")

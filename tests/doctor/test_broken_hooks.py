@@ -172,6 +172,24 @@ def _record(home: Path, host: str, path: Path) -> None:
     record.save(str(home), {str(path): one})
 
 
+def test_a_setting_and_its_hook_that_do_not_agree(installed: Any) -> None:
+    config = installed.home / "config.toml"
+    config.write_text("recall_files = true\n")
+    config.chmod(0o600)
+    assert installed.faults() == [("warn", "recall")]
+    assert installed.fault("recall").detail == "recall_files is on, but no hook runs on PreToolUse"
+    document = json.loads(installed.settings.read_text())
+    (hook,) = claude_code.optional(installed.line, ["recall_files"]).values()
+    tools = claude_code.MATCHERS["PreToolUse"]
+    document["hooks"]["PreToolUse"] = [{"matcher": tools, "hooks": [hook]}]
+    installed.settings.write_text(json.dumps(document))
+    assert installed.faults() == []
+    config.write_text("recall_files = false\n")
+    assert installed.fault("recall").detail == (
+        "recall_files is off, but a hook still runs on every PreToolUse"
+    )
+
+
 # --- the line ------------------------------------------------------------------------
 
 

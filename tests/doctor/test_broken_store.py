@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import seeding
 import support
 
-from cmem import breaker, budget, hooklog, paths, spill, spool
+from cmem import breaker, budget, hooklog, paths, runlog, spill, spool
 from cmem.compress import fingerprint
 from cmem.doctor import memory, provider
 from cmem.doctor.finding import Finding
@@ -260,7 +261,9 @@ def test_events_that_were_spilled_set_aside_or_dropped(installed: Any) -> None:
         ("warn", "unreadable events"),
         ("warn", "dropped events"),
     ]
-    assert installed.fault("dropped events").detail.startswith("2 events could not be kept")
+    assert installed.fault("dropped events").detail == (
+        "2 events could not be kept at all: see hook.log"
+    )
     assert len(hookrun.spilled(installed.home)) == 1
 
 
@@ -331,8 +334,23 @@ def test_troubles_of_hooks_in_the_last_day(installed: Any) -> None:
     )
     assert installed.faults() == [("warn", "hook log")]
     assert installed.fault("hook log").detail == (
-        "in the last day: 3 × BusyError (spilled), 1 × FullError (dropped)"
+        "in the last day: 3 × spool.db was locked for too long (BusyError) (spilled), "
+        "1 × the disk is full (FullError) (dropped)"
     )
+
+
+def test_the_reason_of_dropped_events_is_told(installed: Any) -> None:
+    home = str(installed.home)
+    for error in (OSError(errno.ENOSPC, "x"), PermissionError(), OSError(errno.ENOSPC, "x")):
+        hooklog.lose(home, "Stop", error, size=10)
+    hooklog.note(home, "Stop", "BusyError", size=10, outcome="spilled")
+    why = (
+        "2 × the disk is full (OSError:ENOSPC), 1 × the data home may not be written to, or is "
+        "not yours alone (PermissionError)"
+    )
+    assert installed.fault("dropped events").detail == f"3 events could not be kept at all: {why}"
+    status = support.run_json("status", CMEM_HOME=home)
+    assert (status["spool"]["dropped"], status["dropped_why"]) == (3, why)
 
 
 def test_the_last_failure_of_a_background_run(installed: Any) -> None:
@@ -344,6 +362,10 @@ def test_the_last_failure_of_a_background_run(installed: Any) -> None:
     log.write_text(log.read_text() + f"{_now()} compress: \x1b[31mKeyError\n")
     assert installed.faults() == [("warn", "background runs")]
     assert installed.fault("background runs").detail == "the last failure: KeyError"
+    runlog.did(str(installed.home), "extract: 0 events in", always=False)
+    runlog.did(str(installed.home), "extract: 0 events in", always=False)
+    assert len(log.read_text().splitlines()) == 4
+    assert installed.faults() == []
 
 
 def test_the_log_of_a_real_background_run_is_read(installed: Any) -> None:

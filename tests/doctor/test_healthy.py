@@ -14,6 +14,8 @@ import apsw
 import hookrun
 import support
 
+from cmem.doctor import place
+
 NAMES = [
     "data home",
     "file system",
@@ -134,7 +136,7 @@ def test_a_broken_link_is_exit_one_with_its_fix_on_the_next_line(tmp_path: Path)
     lines = done.stdout.decode().splitlines()
     at = lines.index("error hooks: no hook of cmem is registered with Claude Code")
     assert lines[at + 1] == "       fix: cmem install"
-    assert f"warn  data home: {tmp_path}/home does not exist yet" in lines
+    assert f"warn  data home: {tmp_path}/home does not exist yet{place.MADE}" in lines
     assert not (tmp_path / "home").exists()
     as_json = support.run_cmem("doctor", "--json")
     assert (as_json.returncode, json.loads(as_json.stdout)["ok"]) == (1, False)

@@ -9,10 +9,13 @@ from typing import Any
 
 import hookrun
 import pytest
+import store_rows
+import support
 
 from cmem import launcher
 from cmem.doctor import registered
 from cmem.install import record
+from cmem.store import connection
 
 HOSTS = sorted(registered.OTHERS)
 
@@ -78,6 +81,24 @@ def test_a_host_that_works_is_well_and_its_event_arrives(place: Place) -> None:
     names = [one.name for one in found]
     assert {"interpreter", "launcher", "delivery"} <= set(names)
     assert hookrun.kinds(place.home) == (0, 0, 0)
+
+
+def test_what_cannot_be_seen_of_codex_is_told(codex: Place) -> None:
+    (hooks,) = [one for one in codex.installed.examine() if one.name == "hooks of codex"]
+    unseen = (
+        "Codex runs only hooks that you have trusted, which cannot be seen from here: "
+        "type /hooks in codex"
+    )
+    assert hooks.detail.endswith(f"hooks.json. {unseen}")
+    home = {"CMEM_HOME": str(codex.home)}
+    status = support.run_json("status", **home)
+    assert status["hint"] == f"nothing of Codex has arrived yet; {unseen}"
+    told = support.run_cmem("status", **home).stdout.decode().splitlines()
+    assert f"hint:          {status['hint']}" in told
+    conn = connection.open_writer(str(codex.home), now=1)
+    store_rows.session(conn, store_rows.project(conn), host="codex")
+    conn.close()
+    assert support.run_json("status", **home)["hint"] is None
 
 
 def test_a_launcher_that_is_gone(place: Place) -> None:

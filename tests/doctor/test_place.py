@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cmem import fitness
 from cmem.doctor import place
 from cmem.doctor.finding import Finding
 
@@ -42,15 +43,15 @@ odd line
     ],
 )
 def test_the_mount_that_holds_a_path(path: str, found: tuple[str, str], network: bool) -> None:
-    assert place.mount_of(MOUNTS, path) == found
-    assert place.is_network(found[1]) is network
+    assert fitness.mount_of(MOUNTS, path) == found
+    assert fitness.is_network(found[1]) is network
     level = "error" if network else "ok"
     assert place.judge_mount(MOUNTS, path, home=path).level == level
 
 
 def test_this_machine_has_a_mount_for_every_path(tmp_path: Path) -> None:
     if os.path.exists("/proc/mounts"):
-        assert place.mount_of(place._mounts(), str(tmp_path)) != ("", "")
+        assert fitness.mount_of(fitness.mounts(), str(tmp_path)) != ("", "")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_room_on_the_disk(free: int, level: str) -> None:
 @pytest.mark.parametrize(
     ("seen", "level", "told"),
     [
-        ({"kind": "missing"}, "warn", "/h does not exist yet"),
+        ({"kind": "missing"}, "warn", f"/h does not exist yet{place.MADE}"),
         (
             {"kind": "missing", "link": "/gone"},
             "error",

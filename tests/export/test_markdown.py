@@ -133,7 +133,8 @@ def test_forgotten_session_goes_and_other_files_stay(tmp_path: Path) -> None:
     mine.write_text("# mine\n", encoding="utf-8")
     (folder / "link.md").symlink_to(min(folder.rglob("*.md")))
     erase.purge(conn, forget.plan(conn, [("N", 2)]), now=T0 + 9)
-    assert markdown.write(conn, Chosen(projects=(1,)), str(folder), redacted=False) == (2, 0, 0)
+    # What a forgotten observation had taken the place of stands for itself again.
+    assert markdown.write(conn, Chosen(projects=(1,)), str(folder), redacted=False) == (2, 1, 0)
     assert (folder / "old-shop").is_dir()
     assert markdown.write(conn, Chosen(), str(folder), redacted=False) == (2, 0, 1)
     assert not (folder / "old-shop").exists()

@@ -31,7 +31,7 @@ def event(number: int) -> bytes:
 
 def kept(home: Path) -> list[str]:
     rows = [entry.eid for entry in entries(home)]
-    return rows + [entry.eid for _, entry in spill.read_all(str(home), limit=10_000)]
+    return rows + [entry.eid for _, entry in spill.read(str(home), spill.waiting(str(home)))]
 
 
 def assert_sound(home: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from support import ROOT, payload_bytes, run_cmem, run_hook, run_json
 
-from cmem import hooklog, launcher, paths, spool
+from cmem import bundle, hooklog, launcher, paths, spool
 
 TOOL = {
     "session_id": "s-1",
@@ -81,3 +82,51 @@ def test_an_event_of_a_broken_installation_keeps_its_session(home: Path, tmp_pat
     status = run_json("status")
     assert status["counts"]["tool_uses"] == 1
     assert status["spool"]["dropped"] == 0
+
+
+DAMAGES = {
+    "gone": lambda file: file.unlink(),
+    "empty": lambda file: file.write_bytes(b""),
+    "half": lambda file: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]),
+    "zeros": lambda file: file.write_bytes(bytes(file.stat().st_size)),
+    "raises": lambda file: file.write_text("raise SystemError\n"),
+}
+SHORT = ("cmem.off", "cmem.intake", "cmem.hook")
+
+
+@pytest.fixture
+def package(tmp_path: Path, home: Path) -> Path:
+    """A copy of the package, and a launcher that starts it without byte code."""
+    shutil.copytree(
+        ROOT / "cmem", tmp_path / "lib" / "cmem", ignore=shutil.ignore_patterns("__py*")
+    )
+    sites = launcher._site_dirs()
+    text = launcher.render(package_dir=str(tmp_path / "lib"), site_dirs=sites, version="0")
+    Path(paths.launcher(str(home))).write_text(text, encoding="utf-8")
+    return tmp_path / "lib"
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in SHORT else pytest.param(name, marks=pytest.mark.slow)
+        for name in (*bundle.FIRST, "cmem.spool", "cmem.hooklog", "cmem.spill")
+    ],
+)
+def test_no_event_is_lost_uncounted_by_a_damaged_module(
+    package: Path, home: Path, name: str, damage: str
+) -> None:
+    file = package / (name.replace(".", "/") + ".py")
+    file = file if file.exists() else package / name.replace(".", "/") / "__init__.py"
+    DAMAGES[damage](file)
+    if name in ("cmem.hooklog", "cmem.spill"):
+        (home / "spool.db").mkdir()  # so that they are needed
+    argv = [launcher.interpreter(), "-I", "-S", paths.launcher(str(home))]
+    argv += ["claude-code", "PostToolUse", str(home)]
+    done = subprocess.run(argv, input=payload_bytes(TOOL), capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    dropped = home / "dropped"
+    spilled = list((home / "spill").glob("*.event"))
+    rows = 0 if (home / "spool.db").is_dir() else spool.counts(str(home))[0]
+    assert rows + len(spilled) + (dropped.stat().st_size if dropped.exists() else 0) == 1

@@ -118,6 +118,45 @@ def test_first_tier_is_in_no_file_after_any_hook(state: str, home: Path, server:
 OPENED = ("<private>", "<PRIVATE why='x'>", "< private >", "&lt;private&gt;", "<private><private>")
 
 
+def in_pieces(draw: Draw, lines: list[str]) -> Any:
+    """Lines as hosts give them in lists: of a patch, of a notebook, as blocks, as parts."""
+    marked = [draw(1, "+- ") + line for line in lines]
+    return {
+        "0": {"structuredPatch": [{"lines": [marked[0]]}, {"lines": marked[1:]}]},
+        "1": {"cells": [{"source": [line + "\n" for line in lines]}]},
+        "2": [{"type": "text", "text": line} for line in lines],
+        "3": {"llmContent": ["x", *({"text": line} for line in lines)]},
+    }[draw(1, "0123")]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_what_reaches_over_a_list_is_in_no_file_after_any_hook(
+    state: str, home: Path, server: Server
+) -> None:
+    rng = random.Random(f"{SEED} lists {state}")
+    draw = secret_forms.drawing(rng.randrange(1 << 30))
+    lay(home, state)
+    dashes = "-" * 5
+    for number in range(COUNT // 3 + 1):
+        body = [draw(64, secret_forms.ALNUM) for _ in range(3)]
+        first, last = rng.choice(
+            [
+                (rng.choice(OPENED), "</private>"),
+                ("<system-reminder>", "</system-reminder>"),
+                (f"{dashes}BEGIN RSA PRIVATE KEY{dashes}", f"{dashes}END RSA PRIVATE KEY{dashes}"),
+                ("<private>", "no end"),
+            ]
+        )
+        document = _document(draw, "x", name=f"{number}", state=state)
+        document["tool_response"] = in_pieces(draw, [first, *body, last])
+        raw = payload_bytes(document)
+        raw = raw[:-2] if state == "malformed" else raw
+        done = server.fire(home, "claude-code", "PostToolUse", raw=raw)
+        assert done == (0, b"", b"")
+        for line in body:
+            assert_nowhere(line[8:32], home, raw)
+
+
 @pytest.mark.parametrize("state", STATES)
 def test_private_text_is_in_no_file_after_any_hook(state: str, home: Path, server: Server) -> None:
     rng = random.Random(f"{SEED} private {state}")

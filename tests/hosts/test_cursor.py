@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
+import hookrun
 import pytest
 from capturing import put, render
 from recorded import REPO, decode, decode_dict, payload, session
-from support import payload_bytes
+from support import ROOT, clean_env, payload_bytes
 
-from cmem import ingest, intake
+from cmem import bundle, ingest, intake, spool
 from cmem.hosts.wire import HOSTS
 from cmem.model import (
     Answered,
@@ -72,6 +75,32 @@ def test_the_workspace_is_the_folder_of_a_session() -> None:
     assert taken is not None
     assert (taken.session, taken.cwd) == (SESSION, "/home/dev/project")
     assert intake.place(raw, HOSTS[HOST])[::2] == ("/home/dev/project", SESSION)
+
+
+@pytest.mark.parametrize("other", ["marked", "marked/deep", "excluded", "plain"])
+@pytest.mark.parametrize("way", ["hook", "no driver", "no package"])
+def test_every_folder_of_a_workspace_counts(
+    home: Path, tmp_path: Path, way: str, other: str
+) -> None:
+    for name in ("one", "marked/deep", "excluded", "plain"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "marked" / ".cmem-off").touch()
+    hookrun.ready(home)
+    (home / "config.toml").write_text('exclude = "excluded"\n')
+    if way == "no package":
+        script = home / "hook.py"
+        lines = script.read_text().split("\n")
+        script.write_text("\n".join("PATHS = ()" if x[:8] == "PATHS = " else x for x in lines))
+        Path(bundle.path(str(home))).unlink()
+    roots = [str(tmp_path / "one"), 7, str(tmp_path / other)]
+    raw = payload_bytes({"conversation_id": "c", "prompt": "p", "workspace_roots": roots})
+    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); sys.modules['apsw'] = None\n"
+    code += "from cmem import hook; hook.main(sys.argv[1:])"
+    argv = hookrun.argv(home, "beforeSubmitPrompt", host=HOST)
+    if way == "no driver":
+        argv = [sys.executable, "-c", code, str(ROOT), HOST, "beforeSubmitPrompt", str(home)]
+    subprocess.run(argv, input=raw, cwd=tmp_path / "one", env=clean_env(), check=True)
+    assert sum(spool.counts(str(home))) == (1 if other == "plain" else 0)
 
 
 @pytest.mark.parametrize("roots", [[], None, [5], "text"])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import samples
 from hookrun import entries, fire, ready, silent, spilled
 from support import CLAUDE_CODE, ROOT, payload_bytes, run_cmem
 
@@ -210,6 +211,23 @@ def test_a_cmem_whose_python_is_gone_leaves_the_event_to_the_launcher(tmp_path: 
     home = ready(_default_home(tmp_path))
     assert silent(_fire(tmp_path, "UserPromptSubmit", PROMPT))
     assert len(entries(home)) == 1
+
+
+def test_recall_is_heard_where_it_is_on_and_once_beside_an_install(tmp_path: Path) -> None:
+    _cmem(tmp_path)
+    home = ready(_default_home(tmp_path))
+    samples.calc(home).close()
+    document = {"session_id": "s1", "cwd": "/src/calc", "prompt": "subtract swaps its operands"}
+
+    def prompt(number: int) -> bytes:
+        return payload_bytes({**document, "prompt_id": f"p{number}"})
+
+    assert silent(_fire(tmp_path, "UserPromptSubmit", prompt(1)))
+    (home / "config.toml").write_text("recall_prompts = true\n")
+    assert b"O1 bugfix" in _fire(tmp_path, "UserPromptSubmit", prompt(2)).stdout
+    # Its twin comes second.
+    assert silent(fire(home, "UserPromptSubmit", prompt(2)))
+    assert silent(_fire(tmp_path, "Stop", payload_bytes({"session_id": "s1", "cwd": "/"})))
 
 
 @pytest.mark.parametrize(

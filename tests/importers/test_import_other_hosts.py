@@ -82,6 +82,41 @@ def test_codex_of_an_older_version_without_turns(home: Path, tmp_path: Path) -> 
     ]  # fmt: skip
 
 
+def test_codex_exit_codes_of_every_version_are_kept(home: Path, tmp_path: Path) -> None:
+    head = "Chunk ID: a\nWall time: 1 s\nProcess exited with code 2\nOutput:\n"
+    ran = {"type": "CommandExecution", "id": "c5", "command": ["bash", "-lc", "c5"]}
+    outputs = {
+        "c1": '{"output":"no","metadata":{"exit_code":1,"duration_seconds":0.1}}',
+        "c2": head + "no",
+        "c3": "Exit code: 3\nWall time: 1 s\nOutput:\nno",
+        "c4": head.replace("code 2", "code 0") + "yes",
+        "c5": head + "for the model",
+    }
+    calls = [
+        item(
+            type="function_call",
+            name="exec_command",
+            arguments=json.dumps({"cmd": name}),
+            call_id=name,
+        )
+        for name in outputs
+    ]
+    told = event(type="item_completed", item={**ran, "aggregated_output": "no", "exit_code": 5})
+    ends = [
+        item(type="function_call_output", call_id=name, output=text)
+        for name, text in outputs.items()
+    ]
+    rollout(tmp_path, meta(), event(type="user_message", message="Go"), *calls, told, *ends)
+    imported(home, tmp_path / "sessions", host="codex")
+    assert rows(home, "tool", 2, 3, 9) == [
+        ("c1", "failed", '"Exit code: 1\\nno"'),
+        ("c2", "failed", '"Exit code: 2\\nno"'),
+        ("c3", "failed", '"Exit code: 3\\nno"'),
+        ("c4", "ok", '"yes"'),
+        ("c5", "failed", '"Exit code: 5\\nno"'),
+    ]
+
+
 def test_codex_turn_that_was_stopped(home: Path, tmp_path: Path) -> None:
     rollout(
         tmp_path,

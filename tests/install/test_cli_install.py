@@ -177,7 +177,8 @@ def test_a_chosen_provider_goes_into_the_config_file(tmp_path: Path) -> None:
         "out first.",
         "Price: $1 in and $5 out per million tokens, about 0.9 cents a turn.",
         f"It still needs a key: the setting api_key, in {home}/config.toml. Until then turns are "
-        "kept and wait. (CMEM_API_KEY works for commands you type, not for background runs.)",
+        "kept and wait. `cmem provider use anthropic --key-from-stdin` writes it there. "
+        "(CMEM_API_KEY works for commands you type, not for background runs.)",
     ]
 
 
@@ -270,4 +271,28 @@ def test_a_home_that_others_can_write_to_is_refused(tmp_path: Path, settings: Pa
         f"cmem: could not use {home}: others can write to the data home; "
         "set CMEM_HOME to a place of your own\n"
     )
+    assert not settings.exists()
+
+
+def test_a_setting_brings_a_hook_of_its_own_and_takes_it_along(
+    tmp_path: Path, settings: Path
+) -> None:
+    config = tmp_path / "home" / "config.toml"
+    config.parent.mkdir(mode=0o700)
+    config.write_text("recall_files = true\nrecall_prompts = true\n")
+    done = run_cmem("install", "--yes")
+    assert done.stdout.decode().startswith("Registered 10 hooks for Claude Code in ")
+    (group,) = json.loads(settings.read_text())["hooks"]["PreToolUse"]
+    assert group["matcher"] == "Read|Edit|MultiEdit|Write|NotebookEdit"
+    assert " claude-code PreToolUse " in group["hooks"][0]["command"]
+    again = run_cmem("install", "--yes")
+    assert again.stdout.decode().startswith("All 10 hooks for Claude Code are registered in ")
+    config.write_text("recall_files = false\n")
+    run_cmem("install", "--yes")
+    assert "PreToolUse" not in json.loads(settings.read_text())["hooks"]
+    config.write_text("recall_files = true\n")
+    printed = json.loads(run_cmem("install", "--print").stdout)
+    assert printed["hooks"]["PreToolUse"] == [group]
+    run_cmem("install", "--yes")
+    run_cmem("uninstall")
     assert not settings.exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cmem.errors import ConfigError
-from cmem.install.toml_edit import set_key
+from cmem.install.toml_edit import remove_key, set_key
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,24 @@ def test_values_of_every_form_are_replaced_and_quoted() -> None:
     line = 'command = "llm -m \\"a b\\" \\\\x"'
     for old in ('"a \\" b"', '["a", "b c"]', "'x'", "[]"):
         assert set_key(f"command = {old}  # why\n", "command", value) == f"{line}  # why\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("", ""),
+        ("a = 1\n", "a = 1\n"),
+        ('a = 1\nmodel = "x"  # why\nb = 2\n', "a = 1\nb = 2\n"),
+        ("model = 'x'", ""),
+        ('# model = "y"\r\nmodel = "x"\r\n', '# model = "y"\r\n'),
+        ('model = "x"\n[t]\nmodel = "y"\n', '[t]\nmodel = "y"\n'),
+    ],
+)
+def test_a_key_goes_and_all_else_stays(text: str, after: str) -> None:
+    assert remove_key(text, "model") == after
+
+
+def test_a_key_that_cannot_be_taken_out_safely_stays() -> None:
+    for text in ('a = """\nmodel = "x"\n"""\nmodel = "y"\n', 'model = """\nx"""\n'):
+        with pytest.raises(ConfigError, match="delete its line by hand"):
+            remove_key(text, "model")

@@ -189,3 +189,42 @@ def test_nothing_that_the_rules_make_of_a_recorded_session_is_taken_for_invented
             texts = (draft.title, draft.subtitle, draft.narrative, *draft.facts)
             assert [grounds.invented(text, unit) for text in texts] == [[]] * len(texts)
             assert [grounds.doubtful(text, unit) for text in draft.facts] == [[]] * len(draft.facts)
+
+
+@pytest.mark.parametrize(
+    ("text", "invented", "doubtful"),
+    [
+        ("`/etc/shadow` was read", ["/etc/shadow"], ["/etc/shadow"]),
+        ("the key is in /srv/keys/private", ["/srv/keys/private"], []),
+        ("config in ~/.aws/credentials", ["~/.aws/credentials"], []),
+        ("run ./deploy and ../bin/tool", ["./deploy", "../bin/tool"], []),
+        ("src/bin/deploy was changed", ["src/bin/deploy"], []),
+        ("settings.py and Dockerfile", [], ["settings.py", "Dockerfile"]),
+        ("see evil.zone/x, mail root@evil.com", [], ["evil.zone/x", "evil.com"]),
+        ("at 203.0.113.9:8080", [], ["203.0.113.9:8080"]),
+        ("it said 'never seen before' then", [], ["never seen before"]),
+    ],
+)
+def test_names_without_an_extension_a_folder_or_a_scheme(
+    text: str, invented: list[str], doubtful: list[str], unit: Ground
+) -> None:
+    """Paths that say that they are one are dropped with their fact, other names only marked."""
+    assert sorted(grounds.invented(text, unit)) == sorted(invented)
+    assert sorted(grounds.doubtful(text, unit)) == sorted(doubtful)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "app.py, io.py and intro.md",
+        "src/core and src/app.py",
+        "/home/dev/project/src",
+        "docs.example.org answers",
+        "Node.js, Next.js, e.g. this, i.e. that; os.path and console.log",
+        "it's the users' choice, don't you think",
+        "the commands /compact and /login, and/or, read/write, GET /health",
+        "127.0.0.1 is db.internal",
+    ],
+)
+def test_names_that_occur_or_are_none_are_left_alone(text: str, unit: Ground) -> None:
+    assert (grounds.invented(text, unit), grounds.doubtful(text, unit)) == ([], [])

@@ -27,6 +27,10 @@ USAGE = Usage(1000, 100, 2000, 300, 0.0)
         "us.anthropic.claude-haiku-4-5-20251001-v1:0",
         "Claude-Haiku-4-5",
         "haiku",
+        "haiku[1m]",
+        "haiku-4.5",
+        "claude-haiku",
+        "claude-haiku-latest",
     ],
 )
 def test_a_model_is_found_however_a_vendor_spells_it(name: str) -> None:

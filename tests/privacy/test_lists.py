@@ -63,6 +63,10 @@ LISTS: dict[str, tuple[object, object]] = {
         {"llmContent": [{"text": "a"}, {"text": "&lt;private&gt;"}, {"text": "x1"}]},
         {"llmContent": [{"text": "a"}, {"text": "[private]"}, {"text": ""}]},
     ),
+    "texts and blocks": (
+        ["a <private>", {"type": "text", "text": "x1"}, {"type": "image", "n": 1}, "x2</private> b"],
+        ["a [private]", {"type": "text", "text": ""}, {"type": "image", "n": 1}, " b"],
+    ),
     "wholly private": (["<private>", "x1", "</private>"], ["", "", ""]),
     "nested": (
         ["a<private>", "<private>x1</private>", "x2</private>b"],
@@ -119,6 +123,10 @@ ARGUMENTS: list[tuple[list[str], list[str]]] = [
     (["curl", "-u", "me:" + SECRET, "h"], ["curl", "-u", "me:[REDACTED:cli-password]", "h"]),
     (["sshpass", "-p", SECRET], ["sshpass", "-p", "[REDACTED:cli-password]"]),
     (["x", f"--password={SECRET}"], ["x", "--password=[REDACTED:password]"]),
+    (
+        ["curl", "-H", "Authorization:", "Key", "Qx81mmPz0" + "Lk2nVt5rr"],
+        ["curl", "-H", "Authorization:", "Key", "[REDACTED:authorization]"],
+    ),
 ]
 
 
@@ -131,6 +139,10 @@ def test_what_an_option_is_given_goes(words: list[str], expected: list[str]) -> 
 def test_a_pair_on_two_lines_goes(mark: str) -> None:
     lines = [mark + "login me", mark + "password " + SECRET]
     expected = [mark + "login me", mark + "password [REDACTED:netrc]"]
+    assert ingest(lines) == expected
+    assert second.scrub("\n".join(lines)) == "\n".join(expected)
+    lines = [mark + "password:", mark + "  " + SECRET]
+    expected = [mark + "password:", mark + "  [REDACTED:password]"]
     assert ingest(lines) == expected
     assert second.scrub("\n".join(lines)) == "\n".join(expected)
     lines = [mark + '"name": "DB_PASSWORD",', mark + f'"value": "{SECRET}"']

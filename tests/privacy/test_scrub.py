@@ -146,8 +146,12 @@ def test_every_rule_has_an_example() -> None:
 
 def test_every_literal_of_a_rule_opens_a_gate() -> None:
     literals = {text for _, words, _ in rules.TOKENS for text in words}
-    covered = (*gates.EXACT, *gates.UNDERSCORED, *gates.TOKENS, b"gl", b"hv", b"IA")
+    covered = (*gates.EXACT, *gates.WORDED, *gates.UNDERSCORED, *gates.TOKENS, b"gl", b"hv", b"IA")
     assert {text for text in literals if not any(g in text.encode() for g in covered)} == set()
+    for literal in gates.WORDED:
+        for around in (b"%s", b"x\\n%s1", b"/%s\\/"):
+            assert gates.hit(b'{"x":"%s"}' % (around % literal))
+            assert gates.form(around % literal)
 
 
 NEAR = [
@@ -206,6 +210,14 @@ SPANS = {
     "no-break space": ("a <\xa0private\xa0>x1</\xa0private> b", "a [private] b"),
     "wide space": ("a <\u3000private\u2028>x1</private> b", "a [private] b"),
     "wide letters": ("a <ｐｒｉｖａｔｅ>x1</ＰＲＩvate> b", "a [private] b"),
+    "letters of another script": ("a <\u0440rivate>x1</priv\u0430t\u0435> b", "a [private] b"),
+    "greek letters": ("a <\u03a1riv\u03b1te>x1</pri\u03bdate> b", "a [private] b"),
+    "letters of mathematics": (
+        "a <\U0001d429\U0001d42b\U0001d456\U0001d4cb\U0001d51e\U0001d565\U0001d438>x1</private> b",
+        "a [private] b",
+    ),
+    "letters as entities": ("a <&#112;rivate>x1</&#x70;riv&amp;#97;te> b", "a [private] b"),
+    "escaped brackets": ("a <private\\>x1</private\\> b", "a [private] b"),
     "small brackets": ("a ﹤private﹥x1﹤/private﹥ b", "a [private] b"),
     "quotes as brackets": ("a ‹private›x1‹/private› b", "a [private] b"),
     "angles": ("a ⟨private⟩x1⟨/private⟩ b", "a [private] b"),
@@ -399,7 +411,7 @@ COMMANDS = [
 ]  # fmt: skip
 PLAIN_COMMANDS = [
     "ls", "env FOO=1 python x.py", "/usr/bin/env python3 x", "git config set x", "set -e; ls",
-    "cat README.md", "python -c 'import os; os.environ'", "grep -r process.env src", "unset x",
+    "cat README.md", "python -c 'import os; os.environ.copy()'", "grep -r process.env src", "unset x",
     "docker ps", "kubectl get pods", "cat .env.example", "reset", "echo env is fine",
 ]  # fmt: skip
 

@@ -77,6 +77,14 @@ NEAR = [
     "PWD=/home/user/project1",
     "keyboard=querty1234567890, monkey: 12",
     "version: 1.2.3-beta.4+5114f85",
+    "Authorization: see RFC7235, or required since v2.3.4; Authorization: Bearer authenticationToken",
+    "headers = {'Authorization': 'SSWS ' + token1, 'authorization': `Key ${apiKey2}`}",
+    "password:\n  type: string2\n  minLength: 8\ntoken:\n  required1: yes",
+    "if password:\n    connect2()\nelse token:\n    x12345y",
+    "password = '%s:%s' and password = '%Y%m%dT%H' or PASSWORD=%PASSWORD1%",
+    "password: *default_password\npassword: !vault\npassword: &anchor_name",
+    "GPG_KEY=7169605F62C751356D054A26A821E680E5FA6305 S3_KEY=backups/2024/01/dump CACHE_KEY=user_2024_profile9",
+    "SALT_LENGTH=16, salt = os.urandom(16), basalt: 12345678a",
 ]
 
 
@@ -85,6 +93,54 @@ def test_near_misses_stay(text: str) -> None:
     assert second.scrub(text) == text
     document = {"content": text}
     assert json.loads(values.document(document)) == document
+
+
+KEY = secret_forms.key(DRAW)
+UUID = secret_forms.uuid(DRAW)
+WORD = "kq" + "7Dragon" + "fly"
+CREDENTIALS = {
+    "SSWS": KEY, "GenieKey": UUID, "Negotiate": "YII" + KEY + "==", "Splunk": UUID, "Key": KEY[:8] + ":" + KEY[8:20] + "1",
+    "Api-Key": UUID, "DeepL-Auth-Key": UUID + ":fx", "Zoho-oauthtoken": "1000." + KEY[:8] + "1", "Hawk": 'id="a1", mac="' + KEY + '"',
+    "Digest": 'username="u", realm="r", response="' + KEY + '"', "OAuth": f'oauth_nonce="{KEY}",oauth_signature="a%2B"',
+    "AWS4-HMAC-SHA256": f"Credential=a/b/c, SignedHeaders=host, Signature={KEY}", "Snowflake": f'Token="{KEY}"',
+}  # fmt: skip
+GIVEN = {
+    f"STRIPE_KEY={KEY[:15]}7": "STRIPE_KEY=[REDACTED:key]",
+    f"export STRIPE_KEY='{secret_forms.hexadecimal(DRAW)}'": "export STRIPE_KEY='[REDACTED:key]'",
+    f"  STRIPE_KEY: {KEY[:15]}7": "  STRIPE_KEY: [REDACTED:key]",
+    f"SALT={WORD}": "SALT=[REDACTED:secret]",
+    f'salt = "{WORD}"': 'salt = "[REDACTED:secret]"',
+    f"password:\n  {WORD}\n": "password:\n  [REDACTED:password]\n",
+    f"New password:\r\n{WORD}\r\nok": "New password:\r\n[REDACTED:password]\r\nok",
+    f"- password: |-\n    {WORD}\n": "- password: |-\n    [REDACTED:password]\n",
+    f"api_token:\n  '{KEY}'": "api_token:\n  '[REDACTED:token]'",
+    f"> password:\n> {WORD}": "> password:\n> [REDACTED:password]",
+    **{f"DB_PASSWORD={sign}{WORD}": "DB_PASSWORD=[REDACTED:password]" for sign in "%*"},
+    **{f'password = "{sign}{WORD}"': 'password = "[REDACTED:password]"' for sign in "%*!&"},
+    f"Authorization: PVEAPIToken=root@pam!x={UUID}": "Authorization: [REDACTED:authorization]",
+}
+
+
+@pytest.mark.parametrize("text", GIVEN)
+def test_value_goes_however_it_is_given(text: str) -> None:
+    assert second.scrub(text) == GIVEN[text]
+    assert second.scrub(GIVEN[text]) == GIVEN[text]
+
+
+@pytest.mark.parametrize("scheme", CREDENTIALS)
+def test_credential_of_any_scheme_goes(scheme: str) -> None:
+    for before, after in (
+        ("Authorization: ", ""),
+        ("curl -H 'Proxy-authorization:  ", "' u"),
+        ("{'Authorization': '", "'}"),
+        ('x.setRequestHeader("Authorization", `', "`)"),
+        ('"{\\"Authorization\\": \\"', '\\"}"'),
+    ):
+        given_ = CREDENTIALS[scheme]
+        if '"' in after:
+            given_ = given_.replace('"', '\\\\"')
+        text = f"{before}{scheme} {given_}{after}"
+        assert second.scrub(text) == f"{before}{scheme} [REDACTED:authorization]{after}"
 
 
 def test_a_value_under_a_telling_key_goes() -> None:

@@ -31,6 +31,22 @@ COMMANDS = [
     "aws ssm get-parameter --name x --with-decryption", "aws ssm get-parameters-by-path --path /",
     "cat ~/.my.cnf", "sudo cat /etc/shadow", "cat ~/.config/gh/hosts.yml", "sudo -u app env",
     "timeout 5 env", "{ env; }", "x $(cat prod.env) y", "f=$(cat tls.key)", "cat secrets/db.yaml", "scp h:.env .", "env 1>x", "env &> x",
+    "env -u X", "env -u HOME -u X | sort", "env --unset=X", "env --unset X", "env A=1", "env -i A='1 2' B=3; ls", "env -u X -0",
+    "python -c 'import os; print(os.environ)'", 'python3 -c "import os; print(dict(os.environ))"', "python3.12 - <<E\nfrom os import environ\nprint(environ)\nE",
+    "python -c 'import os; print(os.environ[\"API_KEY\"])'", "uv run python -c 'import os;print(os.getenv(\"DB_PASSWORD\"))'",
+    "node -p process.env", "node -e 'console.log(process.env)'", "node -p 'process.env.API_TOKEN'", "node -e 'for (const k in process.env) console.log(k)'",
+    "bun -e 'console.log(Bun.env)'", "deno eval 'console.log(Deno.env.toObject())'", "ruby -e 'puts ENV.to_h'", "ruby -e \"p ENV['X_SECRET']\"",
+    "perl -e 'print %ENV'", "perl -le 'print $ENV{DB_PASSWORD}'", "php -r 'print_r(getenv());'", "php -r 'var_dump($_SERVER);'", "php -r 'phpinfo();'",
+    "gcloud secrets versions access latest --secret x", "gcloud --project p secrets versions access 1", "gcloud auth application-default print-access-token",
+    "az keyvault secret show --name x", "az account get-access-token", "az storage account keys list -n x", "bw get password x", "bw unlock --raw",
+    "vercel env pull", "npx vercel env pull .env.local", "doppler secrets", "infisical export", "chamber read a b", "sops -d a.yaml", "lpass show x",
+    "gopass show x", "keyring get a b", "secret-tool lookup a b", "ansible-vault view x.yml", "op inject -i a", "netlify env:list", "railway variables",
+    "git credential fill", "dotenvx get X", "direnv export bash", "systemctl show-environment", "gpg --decrypt a.asc", "gpg -d a.gpg", "pulumi config --show-secrets",
+    "security dump-keychain", "kubectl config view --raw", "oc whoami -t", "oc get secret x", "terraform state pull", "tofu output", "terraform show -json",
+    "aws sts assume-role --role-arn x", "aws ecr get-login-password", "aws iam create-access-key",
+    "Get-ChildItem Env:", "gci env:", "dir env:\\PATH", "Get-Content Env:API_KEY", "pwsh -Command 'gci env:'", "pwsh -c '[Environment]::GetEnvironmentVariables()'", "cmd /c set",
+    "compgen -v", "compgen -A variable", "set | grep KEY", "set|grep x", "printenv X", "declare", "typeset -p", "typeset -x", "readonly -p",
+    "echo $API_KEY", 'echo "t=${GITHUB_TOKEN}"', "printf %s $DB_PASSWORD | base64", "echo ${X_SECRET:0:4}", "Write-Host $env:API_KEY", "ls; echo $TOKEN",
 ]  # fmt: skip
 PLAIN = [
     "export A=1", "export A=1; ls", "gh auth status", "docker compose up", "docker exec x ls",
@@ -39,6 +55,10 @@ PLAIN = [
     "bash -c 'echo x'", "cat hosts.yml", "grep shadow a.css", "cat box-shadow.css",
     "python - <<E\nif x:\n    pass\nE", "git commit -m 'x\npass the value on to y'", "cd env",
     "env1>x", "docker compose exec web ls", "op vault list", "cat config/secrets.py", "node a:12",
+    "env -u X make", "env -i A=1 sh x.sh", "python -c 'import os; os.environ[\"A\"] = \"1\"; main()'", "python -c 'import os; print(os.environ.get(\"HOME\"))'",
+    "python x.py; grep -rn os.environ src", "node -e 'process.env.NODE_ENV = 1; run()'", "node server.js process.env", "python -c 'subprocess.run(x, env={**os.environ})'",
+    "gcloud secrets list", "az group list", "bw status", "vercel deploy", "gpg --verify a.sig", "kubectl config view", "ls env", "npm run env:check",
+    "Get-ChildItem src", "compgen -c", "declare -a x", "echo $HOME $PWD", "echo $key", 'echo "pass: $pass"', "echo ${TOKEN:+set}", "sops -e a.yaml", "pulumi up", "terraform show",
 ]  # fmt: skip
 PATHS = [
     "/h/.aws/credentials", "credentials", "config/credentials", ".env~", "/w/.env.local~",
@@ -46,10 +66,16 @@ PATHS = [
     "service-account.json", "/w/service-account-prod.json", "my-service_account.json",
     "/etc/shadow", "/etc/gshadow", "secrets/db.yaml", "/w/secrets/prod/db.yml", "secrets/a.json",
     "/proc/self/environ", "/proc/1/environ", "C:\\w\\secrets\\db.json",
+    "/h/.claude/.credentials.json", "/h/.codex/auth.json", "/h/.gemini/oauth_creds.json", "/h/.config/gcloud/credentials.db", "/h/.config/gcloud/access_tokens.db",
+    "/h/.azure/msal_token_cache.json", "/h/.azure/accessTokens.json", "/h/.s3cfg", "/h/.boto", "/h/.dockercfg", "/h/.terraformrc", "/h/.terraform.d/credentials.tfrc.json",
+    "/h/.databrickscfg", "/h/.mylogin.cnf", "/h/.config/rclone/rclone.conf", "rclone.conf", "C:\\w\\rclone.conf", "/w/wp-config.php", "/h/p.kdbx", "/h/x.ppk", "/w/debug.keystore",
+    "/h/Library/Keychains/login.keychain-db", "/h/.gnupg/secring.gpg", "/h/.gnupg/private-keys-v1.d/AB.key", "/h/.config/github-copilot/apps.json",
+    "/h/.config/glab-cli/config.yml", "/h/.composer/auth.json", "/run/secrets/db_password", "/var/run/secrets/kubernetes.io/serviceaccount/token",
 ]  # fmt: skip
 PLAIN_PATHS = [
     "credentials/index.ts", "shadow", "src/shadow.css", "hosts.yml", "my.cnf.md", "environ",
     "service-account.py", "secrets/README.md", "src/environ.c", "secrets/load.py",
+    "locales/en/auth.json", "src/keystore.ts", "apps.json", "config.yml", "docs/boto.md", "access_tokens.py",
 ]  # fmt: skip
 
 
@@ -116,7 +142,8 @@ WORDS = st.sampled_from(
      "docker", "compose", "config", "inspect", "kubectl", "get", "secret", "secrets", "aws", "gh",
      "configure", "auth", "token", "status", "-t", "op", "read", "item", "declare", "-p", "-x", ".env",
      "~", ".netrc", "_netrc", ".my.cnf", "hosts.yml", "proc", "environ", "etc", "shadow", ".json", ".key",
-     "service-account", "credentials", "\\", "\u00e9", "\0", "time", "A=1", "vault", "kv", ".yaml"]
+     "service-account", "credentials", "python", "node", "-e", "os.environ", "process.env", "print(", "ENV", "-u X", "$", "echo", "$API_", "KEY", "gpg", "-d",
+     "az", "list-keys", "env:", "gci", "Env:", "gcloud", "versions access", "auth.json", "rclone.conf", "_netrc", "\t", "sops", "bw", "typeset", "\\", "\u00e9", "\0", "time", "A=1", "vault", "kv", ".yaml"]
 )  # fmt: skip
 
 
@@ -147,7 +174,7 @@ def test_edits_inside_a_list_go() -> None:
 
 @pytest.mark.parametrize("piece", ["ssh ", "docker exec ", "A=1 ", "; pass x", "sudo -u a ",
     "kubectl ", ";kubectl secre", "aws ", "docker compose ", "bash -c '", "secrets/", "export ",
-    "service-account", "do docker compose ", "environ/", "sudo -a ", "run env", "gh auth status "])  # fmt: skip
+    "service-account", "do docker compose ", "echo $", "echo $token ", "py py -", "python -c ", "print(environ", "env -u x ", "env A= ", '-p env["', "az list ", "environ/", "sudo -a ", "run env", "gh auth status "])  # fmt: skip
 def test_hostile_commands_end(piece: str) -> None:
     text = piece * (65_536 // len(piece))
     assert is_command(text) in (True, False)

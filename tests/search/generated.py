@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import apsw
 import written
 
-from cmem.store import codec
+from cmem.store import codec, documents
 from cmem.store.connection import transaction
 
 T0 = 1_750_000_000_000
@@ -167,7 +167,7 @@ def grow(conn: apsw.Connection, rows: int, until: float, clock: Any) -> int:
                 _add(conn, row)
             conn.execute(
                 "INSERT INTO documents_fts(rowid, title, body, meta, x, k)"
-                " SELECT * FROM documents_text WHERE id BETWEEN ? AND ?",
+                " SELECT id, title, body, meta, x, k FROM documents_text WHERE id BETWEEN ? AND ?",
                 (done + 1, last),
             ).fetchall()
         done = last
@@ -178,11 +178,7 @@ def add_one(conn: apsw.Connection, row: int) -> None:
     """One more row and its terms, in a transaction of its own, as ``compress`` writes it."""
     with transaction(conn):
         _add(conn, row)
-        conn.execute(
-            "INSERT INTO documents_fts(rowid, title, body, meta, x, k)"
-            " SELECT * FROM documents_text WHERE id = ?",
-            (row,),
-        ).fetchall()
+        documents._index(conn, row)
 
 
 def _add(conn: apsw.Connection, row: int) -> None:

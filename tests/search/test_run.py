@@ -240,6 +240,49 @@ def test_common_word_is_found_without_ranking_all(store, monkeypatch):
     assert ids(store, "cache", limit=3) == ["O1", "O2", "T30"]
 
 
+def test_of_a_very_common_word_the_titles_of_the_newest_count(store, monkeypatch):
+    turn = shop(store)
+    make.observation(store, turn, "Cache of old", "and a word")
+    for number in range(12):
+        make.observation(store, turn, "the CACHE" if number == 3 else "a title", f"cache {number}")
+    make.summary(store, turn, "Cache in a request")
+    monkeypatch.setattr("cmem.search.ladder.RANKED_MAX", 2)
+    monkeypatch.setattr("cmem.search.ladder.NEWEST", 12)
+    monkeypatch.setattr(find, "SAMPLE", 3)
+    assert ids(store, "cache", limit=3) == ["O5", "O1", "S1"]
+    monkeypatch.setattr("cmem.search.ladder.WALKED_MAX", 5)
+    assert ids(store, "cache", limit=4) == ["O5", "S1", "O13", "O12"]
+
+
+def test_raw_evidence_does_not_crowd_out_what_was_observed(store, monkeypatch):
+    turn = shop(store)
+    make.observation(store, turn, "a title", "cache and a few more words")
+    for _ in range(30):
+        make.prompt(store, turn, "cache")
+    monkeypatch.setattr("cmem.search.pool.BEST", 10)
+    assert "O1" in ids(store, "cache", limit=40)
+
+
+def test_few_rows_with_all_words_need_no_bm25(store, monkeypatch):
+    turn = shop(store)
+    make.observation(store, turn, "a title", "the cache of a socket")
+    make.observation(store, turn, "cache of the socket", "a text")
+    make.observation(store, turn, "others", "the cache of a socket", created_at=T0 - 99 * make.DAY)
+    monkeypatch.setattr(find, "ranked", None)
+    assert ids(store, "the cache of a socket", limit=3) == ["O2", "O1", "O3"]
+
+
+def test_about_how_many_match_is_exact_for_few_and_never_too_many(store):
+    turn = shop(store)
+    for number in range(400):
+        make.prompt(store, turn, f"row {'even' if number % 2 else 'odd'}" + " new" * (number > 250))
+    expected = {"nothing": 0, "row": 400, "even": 200}
+    for word, count in expected.items():
+        assert abs(find.about(store, f'"{word}"') - count) <= 5
+    # They lie close together, but only at one end.
+    assert 100 <= find.about(store, '"new"') <= 149
+
+
 def test_common_pieces_are_found_without_ranking_all(store, monkeypatch):
     turn = shop(store)
     for _ in range(12):

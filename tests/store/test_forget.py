@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 
 import apsw
@@ -9,7 +10,7 @@ import store_rows as make
 from cmem.errors import BusyError
 from cmem.forget import scan
 from cmem.search.run import Filters, search
-from cmem.store import connection, erase, forget
+from cmem.store import connection, dedup, edits, erase, forget, released, tombstones
 from cmem.store.forget import Plan
 
 T0 = make.T0
@@ -326,15 +327,91 @@ def test_turn_with_evidence_left_shows_again_without_its_message(store, session)
     assert store.execute("SELECT state FROM work_units").fetchall() == [("pending",)]
 
 
-def test_what_a_forgotten_row_had_replaced_stays_replaced(store, session):
-    turns = [make.turn(store, session, number) for number in (1, 2)]
-    prompt = make.prompt(store, turns[1], "x")
-    old = make.observation(store, turns[0], "cache old")
-    new = make.observation(store, turns[1], "cache new", sources=(("P", prompt),))
-    store.execute("UPDATE observations SET superseded_by = ? WHERE id = ?", (new, old))
-    erase.purge(store, forget.plan(store, [("O", new)]), now=T0)
-    assert found(store, "cache") == []
-    assert store.execute("SELECT id FROM observations").fetchall() == [(old,)]
+def superseded(store, session):
+    """O1 is superseded by O2, which is superseded by O3, each of a turn of its own."""
+    refs = []
+    for number in (1, 2, 3):
+        turn = make.turn(store, session, number)
+        prompt = make.prompt(store, turn, "x")
+        refs.append(make.observation(store, turn, f"cache {number}", sources=(("P", prompt),)))
+    for old, new in itertools.pairwise(refs):
+        assert edits.supersede(store, old, new)
+    return refs
+
+
+@pytest.mark.parametrize(
+    ("gone", "left"),
+    [([3], ["O2"]), ([2], ["O3"]), ([1], ["O3"]), ([2, 3], ["O1"]), ([1, 3], ["O2"])],
+    ids=str,
+)
+@pytest.mark.parametrize("hard", [False, True], ids=["hidden", "hard"])
+def test_what_a_forgotten_row_stood_for_shows_again(store, session, gone, left, hard):
+    refs = superseded(store, session)
+    plan = forget.plan(store, [("O", refs[number - 1]) for number in gone])
+    assert [f"O{ref}" for ref in released.shown(store, plan.observations)] == (
+        left if left != ["O3"] else []
+    )
+    before = store.execute("SELECT id, superseded_by FROM observations").fetchall()
+    forget.hide(store, plan, now=T0)
+    assert found(store, "cache") == left
+    if hard:
+        erase.purge(store, plan, now=T0 + 1)
+        assert found(store, "cache") == left
+        assert store.execute("SELECT value FROM meta WHERE key = 'forget_released'").fetchall() in (
+            [],
+            [("[]",)],
+        )
+        return
+    assert forget.unhide(store, [("O", gone[0])])
+    assert store.execute("SELECT id, superseded_by FROM observations").fetchall() == before
+    assert found(store, "cache") == ["O3"]
+
+
+def test_what_was_superseded_meanwhile_is_not_bound_in_a_circle(store, session):
+    refs = superseded(store, session)
+    forget.hide(store, forget.plan(store, [("O", refs[1])]), now=T0)
+    edits.restore(store, refs[0])
+    edits.supersede(store, refs[2], refs[0])
+    forget.unhide(store, [("O", refs[1])])
+    assert found(store, "cache") == ["O1"]
+
+
+def test_what_was_joined_as_a_duplicate_goes_along_on_either_side(store, session):
+    turns = [make.turn(store, make.session(store, 1, f"d{n}"), 1) for n in (1, 2, 3)]
+    refs = [
+        make.observation(
+            store, turn, "cache", f"n {turn}", sources=(("P", make.prompt(store, turn, "x")),)
+        )
+        for turn in turns
+    ]
+    dedup.join(store, refs[0], refs[1], level=1, score=0.9, now=T0)
+    assert forget.plan(store, [("O", refs[0])]).observations == (refs[0], refs[1])
+    assert forget.plan(store, [("O", refs[1])]).prompts == (1, 2)
+    forget.hide(store, forget.plan(store, [("O", refs[0])]), now=T0)
+    assert found(store, "cache") == [f"O{refs[2]}"]
+    forget.unhide(store, [("O", refs[1])])
+    assert found(store, "cache") == [f"O{refs[0]}", f"O{refs[2]}"]
+    dedup.part(store, refs[1], now=T0)
+    assert forget.plan(store, [("O", refs[0])]).observations == (refs[0],)
+
+
+def test_one_of_two_that_were_hidden_together_goes_and_the_other_is_due_still(store, session):
+    rows = [full_turn(store, session, number) for number in (1, 2)]
+    forget.hide(store, forget.plan(store, [("O", row["O"]) for row in rows]), now=T0)
+    erase.purge(store, forget.plan(store, [("O", rows[0]["O"])]), now=T0 + 1)
+    assert [one.rows.observations for one in forget.undoable(store)] == [(rows[1]["O"],)]
+    assert forget.due(store, now=T0 + forget.UNDO_MS).observations == (rows[1]["O"],)
+
+
+def test_session_with_notes_is_never_forgotten_as_a_whole(store):
+    project = make.project(store)
+    notes_of = make.session(store, project, "notes-1", host="user")
+    other = make.session(store, project, "s2")
+    for session in (notes_of, other):
+        make.observation(store, make.turn(store, session), "a note")
+        erase.purge(store, forget.plan(store, [("N", session)]), now=T0 + 9)
+    until = [tombstones.forgotten_until(store, "N", f"claude-code:{n}") for n in ("notes-1", "s2")]
+    assert until == [None, T0 + 9]
 
 
 def test_purging_twice_changes_nothing_more(store, session):

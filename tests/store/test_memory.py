@@ -68,7 +68,9 @@ def test_observation_is_stored_whole(conn: apsw.Connection) -> None:
     assert dump(conn, "observations", "origin_device_id", "origin_local_id") == [
         {
             "id": 1,
-            "uid": hashlib.sha256(b"claude-code:alpha|1|0").hexdigest(),
+            "uid": hashlib.sha256(
+                f"claude-code:alpha|1|0|{hashlib.sha256(key.encode()).hexdigest()[:16]}".encode()
+            ).hexdigest(),
             "session_id": 1,
             "project_id": 1,
             "turn_id": 1,
@@ -328,7 +330,10 @@ def test_summary_is_stored_whole(conn: apsw.Connection) -> None:
     assert dump(conn, "session_summaries", "origin_device_id", "origin_local_id") == [
         {
             "id": 1,
-            "uid": hashlib.sha256(b"claude-code:alpha|3|summary").hexdigest(),
+            "uid": hashlib.sha256(
+                b"claude-code:alpha|3|summary|fix the subtract function|calc.py|"
+                b"the operands were swapped|subtract fixed||"
+            ).hexdigest(),
             "session_id": 1,
             "project_id": 1,
             "turn_id": 2,

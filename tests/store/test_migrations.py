@@ -216,6 +216,8 @@ ROWS = (
     "SELECT kind, ref FROM documents",
     "SELECT kind, state, attempts FROM work_units",
     "SELECT key, value FROM meta",
+    "SELECT rowid FROM documents_fts WHERE documents_fts MATCH 'title : old AND body : words'",
+    "SELECT rowid, title, body, meta, x, k FROM documents_fts",
 )
 
 
@@ -245,6 +247,7 @@ def test_both_roads_end_in_one_schema_and_no_row_differs(
     assert contents(conn) == before
     assert conn.pragma("integrity_check") == "ok"
     assert conn.execute("PRAGMA foreign_key_check").fetchall() == []
+    conn.execute("INSERT INTO documents_fts(documents_fts, rank) VALUES('integrity-check', 1)")
     assert conn.execute("SELECT version, name FROM schema_versions").fetchall() == NAMES
     fresh = tmp_path / "fresh"
     fresh.mkdir(mode=0o700)

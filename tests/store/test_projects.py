@@ -143,3 +143,14 @@ def test_find_by_name_takes_name_key_and_alias_in_any_case(conn: apsw.Connection
     assert projects.find_by_name(conn, "/p/.git") == [(calc, "calc")]
     assert projects.find_by_name(conn, "cal") == []
     assert projects.find_by_name(conn, " ") == []
+
+
+def test_what_was_known_in_lower_case_is_the_folder_it_was_made_in(conn: apsw.Connection) -> None:
+    def known(root: str, spelled: str) -> ProjectIdentity:
+        aliases = (("git", f"{spelled}/.git"), ("path", spelled))
+        return ProjectIdentity(f"{spelled}/.git", "path", "Calc", root, aliases)
+
+    old = projects.resolve(conn, known("/src/Calc", "/src/calc"), now=1)
+    assert projects.resolve(conn, known("/SRC/Calc", "/SRC/Calc"), now=2) != old
+    assert projects.resolve(conn, known("/src/Calc", "/src/Calc"), now=2) == old
+    assert old in [one for one, _ in projects.find_by_name(conn, "/src/Calc/.git")]

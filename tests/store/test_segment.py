@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cmem.store import segment
+from cmem.store import segment, signs
 from cmem.store.schema_0001 import STATEMENTS
 
 WORDS = {
@@ -113,6 +113,25 @@ def terms_of_index(texts: list[str]) -> set[str]:
     conn.execute("CREATE VIRTUAL TABLE v USING fts5vocab(f, 'row')")
     conn.executemany("INSERT INTO f VALUES(?)", [(text,) for text in texts])
     return {term for (term,) in conn.execute("SELECT term FROM v")}
+
+
+LETTERS = st.one_of(
+    st.characters(),
+    st.sampled_from("aZ9_-. \u0301\u0345éİßđǅαάё的がｶﾞ설ㅋกำ①❶❷ꧥ🎉\u200d\ufe0f½Ⅷ\u115f"),
+)
+
+
+@given(st.text(LETTERS, max_size=signs.SHORT - 3))
+@example("a❶b❶ ❶a")
+@example("a\ua9e5b \ua9e5")
+@example("ª\u0301a\u0301\u0345é\u0301")
+def test_short_road_and_long_road_agree(text):
+    """Queries are short and what they look for is long."""
+    # What follows the separator makes it long and changes nothing before.
+    long = text + ". " + "é " * signs.SHORT
+    segment._met[0] = 0
+    assert segment.fold(text) == segment.fold(long)[: -2 * signs.SHORT - 2]
+    assert segment.runs(text) == segment.runs(long)[: -signs.SHORT]
 
 
 def test_every_letter_and_emoji_survives_the_tokenizer():

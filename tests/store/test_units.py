@@ -324,3 +324,56 @@ def test_message_kept_with_a_unit_holds_no_secret(conn: apsw.Connection) -> None
     kept = rows(conn, "SELECT error FROM work_units")[0][0]
     assert secret not in kept
     assert kept.startswith("400 bad [REDACTED")
+
+
+def ranges(conn: apsw.Connection) -> list[tuple[object, ...]]:
+    return rows(
+        conn,
+        "SELECT id, state, first_tool, last_tool, attempts, reason FROM work_units ORDER BY id",
+    )
+
+
+@pytest.mark.parametrize(
+    ("tools", "after", "first"),
+    [(6, None, 4), (6, 2, 4), (6, 5, 6), (6, 6, None), (1, None, None), (0, None, None)],
+    ids=["nobody knows", "less than half", "most", "all", "one", "none"],
+)
+def test_the_rest_of_a_cut_reply_is_a_unit_of_its_own(
+    tools: int, after: int | None, first: int | None, home: Path
+) -> None:
+    conn = seeding.open_store(home)
+    turn = seeding.add_turn(conn, seeding.add_session(conn))
+    for _ in range(tools):
+        seeding.add_tool(conn, turn)
+    unit = seeding.add_unit(conn, turn)
+    assert units.rest(conn, unit, after=after, now=1) is (first is not None)
+    rest = [] if first is None else [(2, "pending", first, None, 0, "half of 1")]
+    assert ranges(conn)[1:] == rest
+
+
+def test_a_failed_try_is_taken_back_in_one_piece(home: Path) -> None:
+    conn = seeding.open_store(home)
+    turn = seeding.add_turn(conn, seeding.add_session(conn))
+    for _ in range(4):
+        seeding.add_tool(conn, turn)
+    unit = seeding.add_unit(conn, turn)
+    before = ranges(conn)
+    units.count_attempt(conn, unit)
+    units.fail(conn, unit, error="unusable: prose", now=1)
+    assert [one[1] for one in ranges(conn)] == ["split", "pending", "pending"]
+    units.undo(conn, unit)
+    assert ranges(conn) == before
+
+
+def test_halves_that_were_tried_stay(home: Path) -> None:
+    conn = seeding.open_store(home)
+    turn = seeding.add_turn(conn, seeding.add_session(conn))
+    for _ in range(2):
+        seeding.add_tool(conn, turn)
+    unit = seeding.add_unit(conn, turn)
+    units.count_attempt(conn, unit)
+    units.fail(conn, unit, error="unusable: prose", now=1)
+    conn.execute("UPDATE work_units SET state = 'done' WHERE id = 2")
+    found = ranges(conn)
+    units.undo(conn, unit)
+    assert ranges(conn) == found

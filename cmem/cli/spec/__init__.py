@@ -17,6 +17,7 @@ from cmem.cli.spec import (
     providers,
     reading,
     setup,
+    sharing,
     travel,
     upkeep,
 )
@@ -34,6 +35,7 @@ COMMANDS: tuple[Command, ...] = (
     *past.COMMANDS,
     *projects.COMMANDS,
     *travel.COMMANDS,
+    *sharing.COMMANDS,
     *providers.COMMANDS,
     *setup.COMMANDS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from cmem.named import NamedTuple
 
 
 class Arg(NamedTuple):

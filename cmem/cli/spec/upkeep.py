@@ -157,14 +157,15 @@ QUEUE_LIST = Command(
     "queue list",
     "List the turns and sessions that wait to be observed, and those put aside.",
     "A unit is one turn, a half of one, or a session to summarise. It is parked after failing "
-    "over and over; the reason is told. Parked ones come first, then the oldest.",
+    "over and over; the reason is told. Parked ones and those in a batch come first, then the "
+    "oldest.",
     ("cmem queue list", "cmem queue list --state parked --json"),
     "cmem.cli.queue:run_list",
     (),
     (
         Option(
             ("--state",),
-            "Only these: pending, parked, or dropped, which are not listed otherwise.",
+            "Only these: pending, parked, batched, or dropped, which are not listed otherwise.",
             metavar="STATE",
         ),
         Option(("--limit", "-n"), "At most this many.", "int", default=20),
@@ -176,7 +177,8 @@ EVERY_PARKED = Option(("--all",), "Every parked unit.", "flag", default=False)
 QUEUE_RETRY = Command(
     "queue retry",
     "Let parked units be tried again, as if for the first time.",
-    "The next `cmem compress` tries them. A dropped unit is taken back when it is named.",
+    "The next `cmem compress` tries them. A dropped unit is taken back when it is named, and so "
+    "is one in a batch, whose call counts by its estimate then.",
     ("cmem queue retry --all", "cmem queue retry 12 14"),
     "cmem.cli.queue:run_retry",
     (UNITS,),
@@ -184,7 +186,7 @@ QUEUE_RETRY = Command(
 )
 QUEUE_DROP = Command(
     "queue drop",
-    "Give up parked units, or pending ones that are named.",
+    "Give up parked units, or pending and batched ones that are named.",
     "They become no observation or summary. Their prompts and tool calls stay, and are found "
     "as before; `cmem queue retry` with the id takes it back.",
     ("cmem queue drop 12", "cmem queue drop --all --yes"),

@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from cmem.model import Usage
-from cmem.observer import prices, prompt
+from cmem.observer import prices, prompt, waiting
 from cmem.observer.errors import MissingCredential, ProviderError
 from cmem.observer.providers.anthropic_net import Net, http_client, within
-from cmem.observer.providers.anthropic_trouble import classify, reason
-from cmem.observer.providers.asked import Asked, Model
+from cmem.observer.providers.anthropic_trouble import arrived, classify, reason
+from cmem.observer.providers.asked import Asked, Model, count
 from cmem.observer.providers.settings import ProviderSettings
 from cmem.setting_checks import header_list
 from cmem.settings import environment, trusts_environment
@@ -74,11 +74,14 @@ def ask(who: Anthropic, request: prompt.Request) -> Asked:
     import anthropic
 
     try:
-        return read(within(who.timeout_s, partial(_send, who, request)), who.model)
+        with waiting.outside():
+            message = within(who.timeout_s, partial(_send, who, request))
+        return read(message, who.model)
     except anthropic.APIStatusError as error:
         raise classify(error, model=who.model, base_url=who.base_url) from None
     except anthropic.APIError as error:
-        raise ProviderError("transport", reason(error, who.base_url)) from None
+        said = reason(error, who.base_url)
+        raise ProviderError("transport", said, served=arrived(error)) from None
     except (ValueError, OSError) as error:
         raise ProviderError("transport", f"the answer could not be read: {error}") from None
 
@@ -116,10 +119,10 @@ def read(message: Any, model: str) -> Asked:
     named = getattr(message, "model", None)
     used = named if isinstance(named, str) and named else model
     usage = Usage(
-        input_tokens=_count(given, "input_tokens"),
-        output_tokens=_count(given, "output_tokens"),
-        cache_read_tokens=_count(given, "cache_read_input_tokens"),
-        cache_write_tokens=_count(given, "cache_creation_input_tokens"),
+        input_tokens=count(getattr(given, "input_tokens", 0)),
+        output_tokens=count(getattr(given, "output_tokens", 0)),
+        cache_read_tokens=count(getattr(given, "cache_read_input_tokens", 0)),
+        cache_write_tokens=count(getattr(given, "cache_creation_input_tokens", 0)),
         cost_usd=0.0,
     )
     price = prices.find(used) or prices.find(model)
@@ -127,8 +130,3 @@ def read(message: Any, model: str) -> Asked:
     usage = usage._replace(cost_usd=prices.cost(usage, price) if price else 0.0)
     reason = getattr(message, "stop_reason", None) or ""
     return Asked("\n".join(texts), str(reason), used, usage, notes)
-
-
-def _count(usage: Any, name: str) -> int:
-    value = getattr(usage, name, 0)
-    return value if isinstance(value, int) and value > 0 else 0

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import anthropic
 
 SPENT = ("credit", "quota", "billing", "usage limit", "spend", "insufficient", "exceeded your")
+# What a gateway says whose model is still at work.
+LATE = (504, 524)
+# The failures of a way on which nothing has been sent yet.
+UNSENT = ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL")
 # What a request that is too large is refused with: it is the unit's size, and no wrong model.
 LONG = re.compile(r"too (?:long|large|many)|exceed|maximum|context|tokens", re.I)
 
@@ -35,7 +39,8 @@ def classify(error: anthropic.APIStatusError, *, model: str, base_url: str) -> E
             "config", f"{status}: {said}; check the settings model and base_url ({where})"
         )
     if status == 429 or status >= 500:
-        return ProviderError("overload", f"{status}: {said}", retry_after_s=wait)
+        late = status in LATE
+        return ProviderError("overload", f"{status}: {said}", retry_after_s=wait, served=late)
     if status in (400, 413, 422):
         return UnusableReply(f"the request was refused ({status}): {said}")
     if status == 408:
@@ -59,6 +64,11 @@ def reason(error: Exception, base_url: str) -> str:
         return f"the answer could not be read: {cause}"
     what = f"{type(cause).__name__}" if cause is not None else type(error).__name__
     return f"no usable answer from {base_url} ({what})"
+
+
+def arrived(error: Exception) -> bool:
+    """May the request have reached the provider, who then asks its price?"""
+    return type(error.__cause__ or error).__name__ not in UNSENT
 
 
 def _retry_after(error: anthropic.APIStatusError) -> float | None:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, NamedTuple
 
 from cmem import intake, repo, settings
+from cmem.observer import waiting
 from cmem.observer.providers.settings import ProviderSettings
 
 MAX_OUTPUT = 4 * 1024 * 1024
@@ -77,6 +78,7 @@ def run(argv: Sequence[str], request: str, *, env: Mapping[str, str], timeout_s:
         tempfile.TemporaryDirectory(
             prefix=intake.OWN_FOLDER, dir=_place(), ignore_cleanup_errors=True
         ) as cwd,
+        waiting.outside(),  # a program that is started may be done at once
         _started(argv, env=env, cwd=cwd) as process,
     ):
         return _talk(process, request.encode("utf-8", "replace"), timeout_s=timeout_s)

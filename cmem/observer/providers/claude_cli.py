@@ -19,8 +19,8 @@ from cmem import intake, settings
 from cmem.model import Usage
 from cmem.observer import prompt
 from cmem.observer.errors import ProviderError, UnusableReply
-from cmem.observer.providers import child, claude_trouble
-from cmem.observer.providers.asked import Asked, Model
+from cmem.observer.providers import child, claude_trouble, sentences
+from cmem.observer.providers.asked import Asked, Model, count
 from cmem.observer.providers.settings import ProviderSettings
 
 NAME = "claude-cli"
@@ -129,7 +129,7 @@ def ask(who: ClaudeCli, request: prompt.Request) -> Asked:
         said = f"claude did not answer within {who.timeout_s:g} s"
         raise ProviderError("transport", f"{said} (setting timeout_s)") from None
     except child.LoudError:
-        raise UnusableReply("claude printed more than any reply has") from None
+        raise UnusableReply("claude printed more than any reply has", served=True) from None
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise ProviderError("config", f"{who.path} cannot be started: {reason}") from None
@@ -146,7 +146,7 @@ def read(ended: child.Ended, who: ClaudeCli, *, now: float) -> Asked:
     text = result if isinstance(result, str) else ""
     if answer.get("is_error") is not False or ended.code:
         raise claude_trouble.of_answer(answer, usage=usage, model=who.model, now=now)
-    limit = claude_trouble.of_limit(text, now=now)
+    limit = sentences.of_limit(text, now=now, usage=usage)
     if limit is not None:
         raise limit
     return Asked(text, str(answer.get("stop_reason") or ""), _model(answer, who), usage, ())
@@ -170,17 +170,12 @@ def _usage(answer: Mapping[str, Any]) -> Usage:
     given = given if isinstance(given, dict) else {}
     cost = answer.get("total_cost_usd")
     return Usage(
-        input_tokens=_count(given, "input_tokens"),
-        output_tokens=_count(given, "output_tokens"),
-        cache_read_tokens=_count(given, "cache_read_input_tokens"),
-        cache_write_tokens=_count(given, "cache_creation_input_tokens"),
+        input_tokens=count(given.get("input_tokens")),
+        output_tokens=count(given.get("output_tokens")),
+        cache_read_tokens=count(given.get("cache_read_input_tokens")),
+        cache_write_tokens=count(given.get("cache_creation_input_tokens")),
         cost_usd=round(cost, 6) if isinstance(cost, (int, float)) and 0 < cost < 1e6 else 0.0,
     )
-
-
-def _count(given: Mapping[str, Any], name: str) -> int:
-    value = given.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 def _model(answer: Mapping[str, Any], who: ClaudeCli) -> str:
@@ -189,6 +184,6 @@ def _model(answer: Mapping[str, Any], who: ClaudeCli) -> str:
     if not isinstance(used, dict) or not used:
         return who.model
     written = {
-        name: _count(one, "outputTokens") for name, one in used.items() if isinstance(one, dict)
+        name: count(one.get("outputTokens")) for name, one in used.items() if isinstance(one, dict)
     }
     return max(written, key=lambda name: written[name]) if written else who.model

@@ -72,7 +72,7 @@ def _ended(who: Command, text: str) -> child.Ended:
         raise ProviderError("transport", f"{said} (setting timeout_s)") from None
     except child.LoudError:
         size = f"{child.MAX_OUTPUT // 1024 // 1024} MiB"
-        raise UnusableReply(f"{who.argv[0]} printed more than {size}") from None
+        raise UnusableReply(f"{who.argv[0]} printed more than {size}", served=True) from None
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         said = f"{who.argv[0]} cannot be started: {reason}; check the setting command"

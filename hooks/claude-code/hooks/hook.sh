@@ -1,6 +1,6 @@
 #!/bin/sh
 # hook.sh EVENT: hand one event of Claude Code to cmem, wherever that is. Always exits 0, and
-# says nothing but what a session start may say. It does what a command registered by
+# says nothing but what a session start, and recall where it is on, may say. It does what a command registered by
 # `cmem install` does, so both may be there: an event that arrives twice is stored once.
 
 exec 2>/dev/null
@@ -43,10 +43,16 @@ registered() {
         "$CLAUDE_PROJECT_DIR/.claude/settings.local.json"
 }
 
-# Output of any other event would steer the agent, and one block of memories is enough.
-if [ "$event" != SessionStart ] || registered; then
-    exec >/dev/null
-fi
+# Output of most events would steer the agent, and one block of memories is enough. Where recall
+# is on, the hook that stores an event first is the one that speaks.
+case $event in
+SessionStart) registered && exec >/dev/null ;;
+UserPromptSubmit | PostToolUseFailure)
+    [ -n "$home" ] && [ -f "$home/config.toml" ] && grep -q "^ *recall_" "$home/config.toml" ||
+        exec >/dev/null
+    ;;
+*) exec >/dev/null ;;
+esac
 
 program=$(lookup cmem)
 if [ -n "$program" ] && "$program" hook claude-code "$event" ${home:+"$home"}; then

@@ -1,0 +1,1 @@
+"""Several machines, one memory: over a folder that something else already keeps alike."""

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import exported
+from machines import DAY, T0, Machine, assert_alike, settle, texts
+
+from cmem.store import connection, edits, forget, state
+
+
+def two(tmp_path: Path) -> tuple[Machine, Machine]:
+    return Machine(tmp_path, "a"), Machine(tmp_path, "b")
+
+
+def test_a_whole_memory_arrives(tmp_path: Path) -> None:
+    exported.full(tmp_path / "a").close()
+    a, b = two(tmp_path)
+    a.erase(("T", 7))
+    a.conn.execute(
+        "UPDATE turns SET closed_at = ?, closed_by = 'stop' WHERE closed_at IS NULL", (T0,)
+    )
+    a.sync()
+    done = b.sync()
+    assert (done.bad, done.waiting, done.told) == (0, 0, 0)
+    settle(a, b)
+    assert_alike(a, b)
+    again = b.sync()
+    assert (again.changed, again.told, again.taken) == (0, 0, {})
+
+
+def test_decisions_travel(tmp_path: Path) -> None:
+    a, b = two(tmp_path)
+    for text in ("one", "two", "three", "four"):
+        a.at(T0 + 1000).note(text)
+    settle(a, b)
+    assert b.titles() == ["four", "one", "three", "two"]
+    b.at(T0 + 2000).edit(b.ref("one"), "uno")
+    b.pin(b.ref("two"))
+    edits.supersede(b.conn, b.ref("three"), b.ref("four"))
+    settle(b, a)
+    assert a.titles() == ["four", "two", "uno"]
+    assert a.value("SELECT pinned FROM observations WHERE title = 'two'") == 1
+    assert b'"one"' not in texts(a.folder)
+    assert_alike(a, b)
+    a.at(T0 + 3000).hide(("O", a.ref("uno")))
+    settle(a, b)
+    assert b.titles() == ["four", "two"]
+    assert b"uno" not in texts(a.folder)
+    forget.unhide(b.at(T0 + 4000).conn, [("O", b.ref("uno"))])
+    settle(b, a)
+    assert a.titles() == b.titles() == ["four", "two", "uno"]
+    a.at(T0 + 5000).erase(("O", a.ref("uno")))
+    settle(a, b)
+    assert b.titles() == ["four", "two"]
+    assert_alike(a, b)
+
+
+def test_open_work_is_told_although_every_note_beside_it_was_forgotten(tmp_path: Path) -> None:
+    a, b = two(tmp_path)
+    a.note("one")
+    a.open_work("write the docs")
+    a.erase(("O", a.ref("one")))
+    settle(a, b)
+    assert b.work() == [("write the docs", "open")]
+    assert_alike(a, b)
+
+
+def test_what_became_of_open_work_is_the_last_word_whatever_the_clocks(tmp_path: Path) -> None:
+    a, b = Machine(tmp_path, "a", skew=DAY), two(tmp_path)[1]
+    a.at(T0).note("one")
+    item = a.open_work("write the docs")
+    with connection.transaction(a.conn):
+        state.move(a.conn, item, state=state.DONE, uid="done", now=a.now)
+    settle(a, b.at(T0 + 1))
+    (ref,) = b.conn.execute("SELECT id FROM work_state_entries WHERE id = item").fetchall()[0]
+    with connection.transaction(b.conn):
+        state.move(b.conn, ref, state=state.OPEN, uid="again", now=b.now)
+    settle(b, a)
+    assert a.work() == b.work() == [("write the docs", "open")]
