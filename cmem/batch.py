@@ -346,8 +346,12 @@ def _refused(
     expected = run.expect(units.load(run.conn, unit_id, language=run.language))
     with transaction(run.conn):
         _end(run, unit_id, expected, error=error, run_id=run_id, sent_at=sent_at)
-    said = f"{error.kind}: {second.scrub(str(error))}"
-    return tally._replace(calls=tally.calls + 1, reason=tally.reason or said)
+        stops = tally.reason
+        if not stops:
+            units.count_attempt(run.conn, unit_id)
+            tried = blame.Try(unit_id, 0, well=False, fingerprint=run.fingerprint, now=run.clock())
+            stops, _against = blame.of_provider(run.conn, tried, error)
+    return tally._replace(calls=tally.calls + 1, reason=stops)
 
 
 def _end(

@@ -2,7 +2,7 @@
 
     8 hexadecimal digits   how long the head is
     8 bytes                the head's hash
-    head                   (code of ``boot``, index, first group)
+    head                   (code of ``launcher.MAIN``, of ``boot``, index, first group)
     groups                 each a list of modules in the order of their imports
 
 ``boot`` says what this saves and runs it. A module whose source has changed since is imported as
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 # Every event needs these, in the order in which they import each other.
 FIRST = (
     *("cmem", "cmem.driver", "cmem.eid", "cmem.repo", "cmem.hosts", "cmem.hosts.wire"),
-    *("cmem.privacy", "cmem.privacy.seen", "cmem.privacy.gates", "cmem.intake", "cmem.off"),
-    *("cmem.paths", "cmem.hook"),
+    *("cmem.privacy", "cmem.privacy.gates", "cmem.intake", "cmem.off", "cmem.paths", "cmem.hook"),
 )
 # Each is read when one of its modules is asked for; one that is in two, with the first of them.
 GROUPS = (
@@ -57,12 +56,14 @@ GROUPS = (
         *("cmem.context.recall", "cmem.context.failures"),
     ),
     ("cmem.context.links",),
-    ("cmem.store.current", "cmem.context.rehydrate"),
+    ("cmem.store.current", "cmem.context.so_far", "cmem.context.rehydrate"),
     ("cmem.hosts.calls", "cmem.filters"),
     ("cmem.hooklog", "cmem.spill"),
+    ("cmem.privacy.seen",),
     (
-        *("cmem.lenient", "cmem.privacy.rules", "cmem.privacy.reading", "cmem.privacy.spans"),
-        *("cmem.privacy.lists", "cmem.privacy.sources", "cmem.privacy.scrub"),
+        *("cmem.lenient", "cmem.privacy.rules", "cmem.privacy.seen", "cmem.privacy.reading"),
+        *("cmem.privacy.spans", "cmem.privacy.lists", "cmem.privacy.sources"),
+        "cmem.privacy.scrub",
     ),
     ("cmem.lazy", "cmem.privacy.sanitise"),
     ("cmem.shrink",),
@@ -97,7 +98,7 @@ def _head(blobs: list[bytes], at: int) -> bytes:
         at += len(blob)
     index |= _libraries()
     boot = _source("cmem.boot")
-    return marshal.dumps((_code(boot), index, _group(FIRST), _state(boot)))
+    return marshal.dumps((_main(), _code(boot), index, _group(FIRST), _state(boot)))
 
 
 def is_current(home: str) -> bool:
@@ -106,7 +107,7 @@ def is_current(home: str) -> bool:
         with open(path(home), "rb") as file:
             raw = file.read()
         length = int(raw[:8], 16)
-        _, index, first, state = _checked(raw[16 : 16 + length], raw[8:16])
+        main, _, index, first, state = _checked(raw[16 : 16 + length], raw[8:16])
         found = {made[0]: made[1:5] for made in first}
         for at, size, mark in {entry for entry in index.values() if isinstance(entry[0], int)}:
             found |= {made[0]: made[1:5] for made in _checked(raw[at : at + size], mark)}
@@ -114,7 +115,8 @@ def is_current(home: str) -> bool:
         return False
     files = {name: entry for name, entry in index.items() if isinstance(entry[0], str)}
     return (
-        state == _state(_source("cmem.boot"))
+        main == _main()
+        and state == _state(_source("cmem.boot"))
         and found == {name: _made(name) for name in HOT}
         and files == _libraries()
     )
@@ -147,7 +149,17 @@ def _code(file: str) -> "CodeType":
     """Without what no hook asks for: docstrings, annotations, imports for types, numbers of lines.
     Two fifths less to read and to make."""
     with open(file, "rb") as handle:
-        tree = Bare().visit(ast.parse(handle.read(), file))
+        return _compiled(handle.read(), file)
+
+
+def _main() -> "CodeType":
+    from cmem import launcher
+
+    return _compiled(launcher.MAIN.encode(), "hook.py")
+
+
+def _compiled(source: bytes, file: str) -> "CodeType":
+    tree = Bare().visit(ast.parse(source, file))
     made = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True, optimize=2)
     return _placeless(made)
 

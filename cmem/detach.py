@@ -55,11 +55,13 @@ def clean_env(env: "Mapping[str, str]") -> dict[str, str]:
 def _known(env: "Mapping[str, str]") -> str:
     """What may be a secret of the host's environment, in one variable that means nothing to
     anybody else: a drain cuts it from what it stores (``privacy.environment``)."""
+    names = "\n".join(env).upper()
+    telling = [word for word in _TELLING if word in names]  # few of them or none, mostly
     found = [
         f"{name}={value}"
         for name, value in env.items()
         if 8 <= len(value) <= 512
-        and ("://" in value or any(word in name.upper() for word in _TELLING))
+        and ("://" in value or (telling and any(word in name.upper() for word in telling)))
     ]
     return "\x1f".join(found[:100])
 

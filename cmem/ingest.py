@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 BATCH_EVENTS = 25
 BATCH_BYTES = 128 * 1024
 SPILL_FILES = 16  # one may hold 8 MiB
+DAY_MS = 86_400_000
+SANE_MS = 1_577_836_800_000  # 2020: a clock that says less was never set
 IDLE_MS = 10 * 60_000  # a session without a running turn is summarised then
 # A running turn is silent through a long build, a question to the person, a night: only what is
 # silent for much longer was ended by something that no hook heard of.
@@ -178,13 +180,20 @@ def _take_part(
 
 
 def _commit(conn: apsw.Connection, part: Sequence[Entry], *, locate: Locator, now: int) -> Ingested:
-    events = [decode(entry) for entry in part]
+    events = [decode(_in_time(entry, now)) for entry in part]
     taken = Ingested()
     with transaction(conn):
         for event in events:
             taken = _add(taken, take_event(conn, event, locate=locate, now=now))
         hit("ingest_before_commit")
     return taken
+
+
+def _in_time(entry: Entry, now: int) -> Entry:
+    """The entry at a time that can have been: one of the far future would stay the newest for
+    ever. A clock that stands at its beginning says nothing of others."""
+    late = now >= SANE_MS and entry.captured_at > now + DAY_MS
+    return entry._replace(captured_at=now) if late else entry
 
 
 def decode(entry: Entry) -> Event:

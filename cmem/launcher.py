@@ -29,39 +29,7 @@ PYTHON = {python!r}
 PATHS = {paths!r}
 
 
-def main(argv):
-    if sys.getfilesystemencoding() != "utf-8":
-        exec(part("AGAIN"), globals() | {{"argv": argv}})
-    sys.path.extend(PATHS)
-    if argv[:1] == ["--compress"]:
-        exec(part("COMPRESS"), {{"argv": argv}})
-    try:
-        from _imp import source_hash
-        from marshal import loads
-
-        path = __file__[:-3] + "." + sys.implementation.cache_tag + ".bin"
-        with open(path, "rb", 0) as file:
-            size, mark = int(file.read(8), 16), file.read(8)
-            head = file.read(size)
-        # Damaged byte code can end the interpreter, or do something else than it says.
-        if source_hash(0, head) != mark:
-            raise ValueError
-        boot, index, first, _ = loads(head)
-        names = {{"__name__": "cmem.boot"}}
-        exec(boot, names)
-        names["start"](path, index, first)
-    except Exception:
-        pass  # slower, not less
-    try:
-        from cmem.hook import main as hook
-    except BaseException:
-        exec(part("KEEP"), globals() | {{"argv": argv}})
-        return
-    hook(argv)
-
-
 def part(name):
-    # Packed, because Python reads all of this file for every hook: it was a tenth of one.
     from base64 import b85decode
     from zlib import decompress
 
@@ -72,7 +40,21 @@ def part(name):
 
 
 try:
-    main(sys.argv[1:])
+    try:
+        from _imp import source_hash
+        from marshal import loads
+
+        path = __file__[:-2] + sys.implementation.cache_tag + ".bin"
+        with open(path, "rb", 0) as file:
+            size, mark = int(file.read(8), 16), file.read(8)
+            head = file.read(size)
+        # Damaged byte code can end the interpreter, or do something else than it says.
+        if source_hash(0, head) != mark:
+            raise ValueError
+        main, boot, index, first, _ = loads(head)
+    except Exception:
+        main = part("MAIN")  # slower, not less
+    exec(main)
 finally:
     import os
 
@@ -80,6 +62,29 @@ finally:
 
 {parts}
 '''
+
+# What follows is byte code beside the launcher (``bundle``) too: to parse it for every hook would
+# be a thirtieth of one. As text it is packed, because Python reads all of the file every time.
+MAIN = """
+argv = sys.argv[1:]
+if sys.getfilesystemencoding() != "utf-8":
+    exec(part("AGAIN"))
+sys.path.extend(PATHS)
+if argv[:1] == ["--compress"]:
+    exec(part("COMPRESS"), {"argv": argv})
+try:
+    names = {"__name__": "cmem.boot"}
+    exec(boot, names)
+    names["start"](path, index, first)
+except Exception:
+    pass  # there is no byte code, or none that can be used
+try:
+    from cmem.hook import main as hook
+except BaseException:
+    exec(part("KEEP"))
+else:
+    hook(argv)
+"""
 
 # The paths that hosts tell are UTF-8, whatever the locale says.
 _AGAIN = """
@@ -224,7 +229,13 @@ def render(*, package_dir: str, site_dirs: "Sequence[str]", version: str) -> str
     off = _source(package_dir, "off.py")
     # Appended to the path, in this order: nothing there can stand in for the standard library.
     order = tuple(dict.fromkeys([package_dir, *site_dirs]))
-    parts = {"AGAIN": _AGAIN, "COMPRESS": _COMPRESS, "KEEP": _KEEP, "FALLBACK": _FALLBACK}
+    parts = {
+        "MAIN": MAIN,
+        "AGAIN": _AGAIN,
+        "COMPRESS": _COMPRESS,
+        "KEEP": _KEEP,
+        "FALLBACK": _FALLBACK,
+    }
     parts |= {"SEEN": seen, "GATES": gates, "OFF": off}
     comments = "\n".join(_part(name, source) for name, source in parts.items())
     python = interpreter()

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import paths
+from cmem import fsutil, paths
 from cmem.store import folded, identities, stored_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ BAD = "bad"
 # Folders in which a store is made ready, and files with the process that writes them.
 WORKSHOPS = ("restoring", "repairing")
 _BACKUP = re.compile(r"\.tmp(-journal|-wal|-shm)?\Z")
-_EDITED = re.compile(r"edit-(\d+)-")
+_EDITED = re.compile(r"(?:edit|claude-mem)-(\d+)-")
 _SPILLED = re.compile(r"-(\d+)\.tmp\Z")
 _MADE_AT = re.compile(r"-(\d{12,15})\Z")
 # A text that is shorter is shared by accident.
@@ -136,18 +136,8 @@ def _left(home: str) -> Iterator[str]:
     ):
         for name in _names(folder):
             found = pattern.search(name)
-            if found and (pattern is _BACKUP or not _is_alive(int(found[1]))):
+            if found and (pattern is _BACKUP or not fsutil.is_alive(int(found[1]))):
                 yield os.path.join(folder, name)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
 
 
 def _names(folder: str) -> list[str]:

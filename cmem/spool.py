@@ -51,6 +51,9 @@ _OLDEST = "SELECT captured_at FROM spool ORDER BY id LIMIT 1"
 _BATCH = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_common_dir, branch,
     commit_sha, project_env, payload FROM spool WHERE id > ? ORDER BY id LIMIT ?"""
 
+_OF_SESSION = """SELECT host, event, CAST(payload AS TEXT) FROM spool
+    WHERE session = ? AND event IN ({}) ORDER BY id DESC LIMIT ?"""
+
 
 class NewerSpoolError(apsw.Error):
     """The file was made by a later cmem; a hook spills, the drain says so."""
@@ -262,6 +265,26 @@ def finish(conn: apsw.Connection) -> None:
     except apsw.BusyError:
         pass
     conn.close()
+
+
+def of_session(
+    home: str, session: str, events: "Sequence[str]", *, limit: int
+) -> "list[tuple[str, str, str]]":
+    """(host, event, payload) of the newest events of these names that wait of a session, newest first;
+    [] where the spool cannot be read at once."""
+    path = paths.spool_db(home)
+    try:
+        if not os.path.exists(path) or not os.path.getsize(path):
+            return []
+        conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            query = _OF_SESSION.format(",".join("?" * len(events)))
+            found = conn.execute(query, (session, *events, limit)).fetchall()
+        finally:
+            conn.close()
+    except (apsw.Error, OSError):
+        return []
+    return [(str(host), str(event), str(payload)) for host, event, payload in found]
 
 
 def counts(home: str) -> tuple[int, int, int]:

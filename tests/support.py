@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import commands
+
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 CLAUDE_CODE = FIXTURES / "hosts" / "claude-code"
@@ -58,14 +60,12 @@ def run_cmem(
     **env: str,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run ``cmem ARGS`` in a process of its own, output captured (so: into a pipe)."""
-    return subprocess.run(
-        [sys.executable, "-m", "cmem", *args],
-        cwd=cwd or os.environ["HOME"],
+    return commands.run(
+        args,
+        cwd=str(cwd or os.environ["HOME"]),
         env=clean_env(PYTHONPATH=str(ROOT), **env),
-        input=stdin,
-        capture_output=True,
+        stdin=stdin,
         timeout=timeout,
-        check=False,
     )
 
 

@@ -235,4 +235,26 @@ def test_status_says_what_is_in_a_batch_since_when(
 ) -> None:
     api.end_batches = False
     run(world, api)
+    (world.home / "config.toml").write_text('provider = "anthropic"\napi_key = "dummy"\n')
     assert "3 units in a batch since 20" in run_json("status")["health"]
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "said"),
+    [
+        ("Nothing of note.", "unusable", "unusable: 3 turns in a row got the same: "),
+        ("You've hit your usage limit.", "quota", "quota: You've hit your usage limit."),
+    ],
+)
+def test_a_batch_whose_replies_are_all_useless_is_held_against_no_unit(
+    text: str, outcome: str, said: str, world: scripted.World
+) -> None:
+    with FakeAnthropic({"default": {"text": text, "usage": USAGE}}) as api:
+        run(world, api)
+        report = run(world, api, at=NOW + 1, give=False)
+    assert (report.calls, report.pending, report.parked) == (3, 3, 0)
+    assert report.reason.startswith(said)
+    tries = "SELECT DISTINCT state, attempts, crashes, error FROM work_units"
+    assert ask(world, tries) == [("pending", 0, 0, "")]
+    assert ask(world, "SELECT outcome, count(*) FROM observer_runs GROUP BY 1") == [(outcome, 3)]
+    assert [row[0] for row in ask(world, "SELECT key FROM meta WHERE key = 'pause'")] == ["pause"]

@@ -46,7 +46,7 @@ TOOL = {
 CAPTURE = {
     *("_stat", "apsw", "cmem", "cmem.driver", "cmem.eid", "cmem.hook", "cmem.hosts"),
     *("cmem.hosts.wire", "cmem.intake", "cmem.off", "cmem.paths", "cmem.privacy"),
-    *("cmem.privacy.gates", "cmem.privacy.seen", "cmem.repo", "cmem.spool", "gc", "genericpath"),
+    *("cmem.privacy.gates", "cmem.repo", "cmem.spool", "gc", "genericpath"),
     *("posixpath", "stat"),
 }
 HASH = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
@@ -89,7 +89,7 @@ def test_a_session_that_goes_on_loads_one_group_more(home: Path, source: str) ->
     samples.calc(home).close()
     session = "5f7d2c1a-0000-4000-8000-000000000001"
     payload = payload_bytes({"session_id": session, "cwd": "/src/calc", "source": source})
-    more = {"cmem.store.current", "cmem.context.rehydrate"}
+    more = {"cmem.store.current", "cmem.context.rehydrate", "cmem.context.so_far"}
     assert loaded(home, "SessionStart", payload) == (START | more, [])
 
 

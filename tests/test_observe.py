@@ -13,7 +13,7 @@ import seeding
 from cmem import budget, observe
 from cmem.budget import Limits
 from cmem.compress import Options
-from cmem.observer import modes, prices
+from cmem.observer import mended, modes, prices
 from cmem.observer.errors import MissingCredential, ProviderError, UnusableReply
 from cmem.store import ledger, pause
 from cmem.store.rows import rows
@@ -219,3 +219,57 @@ def test_the_setting_bounds_the_calls_of_a_run_and_the_option_wins(world: script
     assert world.run(NOON, Options(max_calls=3), max_calls="2").calls == 3
     last = world.run(NOON, max_calls="2")
     assert (last.calls, last.pending, last.reason) == (1, 0, "")
+
+
+def test_what_a_cut_reply_did_not_come_to_is_asked_about_in_the_next_run(
+    world: scripted.World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reply tells of the first two of six tool uses."""
+    world.fill(1, tools=6)
+    whole = world.provider.observe
+
+    def observe(unit: Any) -> Any:
+        found = whole(unit)
+        if len(unit.evidence) < 6:
+            return found
+        told = found.reply.observations[0]._replace(sources=(1, 2))
+        reply = found.reply._replace(observations=(told,), notes=(mended.CUT,))
+        return found._replace(reply=reply, cut=True, mended=mended.counted(reply.notes))
+
+    monkeypatch.setattr(world.provider, "observe", observe)
+    report = world.run(NOON)
+    assert (report.units, report.pending) == (1, 1)
+    assert report.mended == ("1 reply cut at the token limit",)
+    assert books(world)[0][-1] == "1 reply cut at the token limit"
+    report = world.run(NOON + 1)
+    assert (report.units, report.pending, report.mended) == (1, 0, ())
+    asked = [[one.id for one in unit.evidence] for unit in world.provider.asked]  # type: ignore[union-attr]
+    assert asked == [[1, 2, 3, 4, 5, 6], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("kind", ["provider", "reply"])
+def test_a_call_that_may_have_been_charged_counts_by_its_estimate(
+    kind: str, world: scripted.World
+) -> None:
+    world.fill(2)
+    error: Exception = ProviderError("transport", "no answer in time")
+    if kind == "reply":
+        error = UnusableReply("it printed more than any reply has", served=True)
+    world.provider.act = raiser(error)
+    report = world.run(NOON, Options(limits=Limits(0, 1_500)), model="claude-haiku-4-5")
+    found = books(world)
+    assert [row[4] for row in found] == [1] * len(found)
+    assert all(row[5] > 500 and row[6] == 600 and row[7] > 3_000 for row in found)
+    assert (report.calls, report.output_tokens) == (len(found), 600 * len(found))
+    conn = world.store()
+    conn.execute("DELETE FROM meta WHERE key = 'pause'")
+    conn.close()
+    again = world.run(NOON + 1, Options(limits=Limits(0, 1_500)), model="claude-haiku-4-5")
+    assert (again.calls, again.reason[:28]) == (0, "daily budget of 1,500 tokens")
+
+
+def test_a_connection_that_was_never_made_costs_nothing(world: scripted.World) -> None:
+    world.fill(1)
+    world.provider.act = raiser(ProviderError("transport", "ConnectError", served=False))
+    world.run(NOON)
+    assert books(world)[0][4:8] == (1, 0, 0, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +38,20 @@ def run(items: Iterable[Item], *, dry_run: bool, total: int = 0) -> Brought:
         return bring.bring(conn, items, now=place.now_ms(), dry_run=dry_run, progress=progress)
 
 
-def told(brought: Brought, *, source: str, what: str, values: dict[str, Any]) -> int:
+def told(
+    brought: Brought,
+    *,
+    source: str,
+    what: str,
+    values: dict[str, Any],
+    more: Sequence[str] = (),
+) -> int:
     """Say what came of it; the exit code: 1 where nothing at all could be read. ``what`` is
-    what a place in the source is called."""
+    what a place in the source is called, ``more`` the lines that a person gets besides."""
     if values["json"]:
         output.write_json(_document(brought, source=source, values=values))
     else:
-        output.write_lines([output.plain(line) for line in _lines(brought, values)])
+        output.write_lines([output.plain(line) for line in (*_lines(brought, values), *more)])
     for one in brought.troubles[:COMPLAINTS]:
         boundary.complain(f"{source}{what}{one.place}: {one.reason}")
     if brought.bad > COMPLAINTS:

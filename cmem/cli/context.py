@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmem import here, repo, settings
 from cmem.cli import off, output, place
-from cmem.context import block, gather, inject
+from cmem.context import block, gather, health, inject
 from cmem.errors import CmemError, UsageError
 from cmem.store import current
 
@@ -26,13 +26,17 @@ def run(values: Mapping[str, Any]) -> int:
         raise UsageError(f"no such source: {source}; known: {', '.join(SOURCES)}")
     if values["budget"] is not None and values["budget"] < 1:
         raise UsageError("--budget must be at least 1")
+    if values["write"] is not None and values["remove"] is not None:
+        raise UsageError("--write and --remove cannot go together")
+    if "" in (values["write"], values["remove"]):
+        raise UsageError("the name of a file is missing")
     if values["remove"]:
         from cmem.cli import agents_file  # what few calls need
 
         return agents_file.remove(values["remove"], dry_run=values["dry_run"])
     loaded = _settings(values)
     budget = loaded.context_budget
-    name, text, tokens, chosen, omitted = _build(values, loaded)
+    name, text, tokens, chosen, omitted, outside = _build(values, loaded)
     # What is asked for by its name is not what a session in this folder would be given.
     why = "" if values["project"] else off.why()
     silent = source in SILENT and not (source == "resume" and values["session"])
@@ -50,7 +54,9 @@ def run(values: Mapping[str, Any]) -> int:
         return 0
     if not text:
         holds = f"a session that begins with {source} already holds its block"
-        nothing = holds if source in SILENT else _nothing(name, budget, omitted=omitted)
+        nothing = (
+            holds if source in SILENT else _nothing(name, budget, omitted=omitted, outside=outside)
+        )
         output.write_lines([output.plain(why or nothing)])
         return 0
     output.write_lines(_coloured(text))
@@ -74,9 +80,9 @@ def _style(text: str) -> str:
     return "bold" if text.endswith(":") and not text.startswith("<") else "dim"
 
 
-def _nothing(name: str, budget: int, *, omitted: int) -> str:
-    if not omitted:
-        return f"nothing remembered for {name} yet"
+def _nothing(name: str, budget: int, *, omitted: int, outside: int) -> str:
+    if outside >= omitted:
+        return health.untold(name, omitted, outside)
     return f"a budget of {budget} tokens has room for none of the {omitted} memories of {name}"
 
 
@@ -96,7 +102,7 @@ def _build(values: Mapping[str, Any], loaded: settings.Settings) -> "block.Block
     if conn is None:
         if values["project"]:
             raise CmemError(f"no such project: {values['project']}; there are no memories yet")
-        return identity[2], "", 0, [], 0
+        return identity[2], "", 0, [], 0, 0
     try:
         if not values["project"]:
             read = gather.for_directory(
@@ -108,12 +114,18 @@ def _build(values: Mapping[str, Any], loaded: settings.Settings) -> "block.Block
                 source=values["source"],
                 parts=bool(values["explain"]),
                 activation=loaded.activation,
+                counted=gather.ALL,
+                home=str(place.home()),
             )
         else:
             scope = place.scope(conn, values)
             project = (scope.projects or (0,))[0]
             read = gather.for_project(
-                conn, project, parts=bool(values["explain"]), activation=loaded.activation
+                conn,
+                project,
+                parts=bool(values["explain"]),
+                activation=loaded.activation,
+                counted=gather.ALL,
             )
         return block.of_rows(conn, read, budget=loaded.context_budget)
     finally:

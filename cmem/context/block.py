@@ -1,7 +1,7 @@
 """The whole block of one project: read, select, render, fence. HOT.
 
 At a start or a clear it is the project's; after a compaction it begins with what this session
-was asked and has done; a resumed session gets only what others added since its last event.
+was asked and has done; a resumed session gets only what others added since it began.
 """
 
 from cmem.context import fence, gather, price, render, select
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from cmem.context.gather import Read
     from cmem.store import recent
 
-    # project name, text ("" when there is nothing to tell), tokens, [(id, why)], omitted
-    Block = tuple[str, str, int, list[tuple[str, str]], int]
+    # project name, text ("" when there is nothing to tell), tokens, [(id, why)], omitted, and how
+    # many of those came from outside sources
+    Block = tuple[str, str, int, list[tuple[str, str]], int, int]
     Items = list[tuple[str, str]]
 
 MAX_UNITS = 9_500
@@ -37,6 +38,7 @@ def build(
     session: str = "",
     source: str = "startup",
     activation: bool = False,
+    home: str = "",
 ) -> "Block":
     """The block for a directory. A folder that is no project gets only what was captured in
     that very folder, and a project without memories what holds in every project."""
@@ -48,91 +50,124 @@ def build(
         session=session,
         source=source,
         activation=activation,
+        home=home,
     )
     return of_rows(conn, read, budget=budget)
 
 
 def of_rows(conn: "apsw.Connection", read: "Read", *, budget: int) -> "Block":
     """The block made of what was read."""
-    known = len(read.ranked) + read.external
     body, items = _compose(conn, read, budget)
-    if not items:
-        return read.name, "", 0, [], known
+    every = read.total + read.everywhere
+    if not body:
+        return read.name, "", 0, [], every, read.external
     text = fence.wrap(body, gather.key(conn))
-    own = {f"O{one[1][0]}" for one in read.ranked}
-    omitted = known - sum(one[0] in own for one in items)
-    return read.name, text, price.count(text), items, omitted
+    return read.name, text, price.count(text), items, every - _observed(items), read.external
+
+
+def _observed(items: "Items") -> int:
+    """How many memories are in the block; prompts, summaries and open work are none."""
+    return len({ref for ref, _why in items if ref[0] == "O"})
 
 
 def _compose(conn: "apsw.Connection", read: "Read", budget: int) -> "tuple[str, Items]":
     """The body's lines within the budget, and what is in it and why."""
     purse = select.Purse(budget, MAX_UNITS)
     head = render.notice(read.name)
-    foot = render.digging("O" + "9" * 9, omitted=len(read.ranked), external=read.external)
-    frame = [head, render.economics(99, read=99_999, work=9_999_999), *foot, "=" * 72]
-    if not purse.pay([*frame, PINNED]):
+    most, outside = min(read.total, gather.COUNTED), min(read.external, gather.COUNTED)
+    most += read.everywhere
+    foot = render.digging("O" + "9" * 9, omitted=most, external=outside, capped=True)
+    counts = dict.fromkeys(render.KINDS, 99)
+    frame = [head, render.economics(counts, read=99_999, work=9_999_999), *foot, "=" * 72]
+    if not purse.pay(frame):
         return "", []
     so_far, items = _so_far(conn, read, purse)
     seen = {ref for ref, _why in items}
-    ranked = [one for one in read.ranked if f"O{one[1][0]}" not in seen]
-    wide, open_work, added = _fixed(read, budget, purse)
+    # What of the running session is not told above is left to the rest of the project.
+    own = read.so_far.ref if so_far and read.so_far else 0
+    ranked = [one for one in read.ranked if f"O{one[1][0]}" not in seen and one[1][6] != own]
+    wide, open_work, added = _fixed(conn, read, budget, purse)
+    pinned, told_pinned = _pinned(conn, ranked, budget, purse)
     summary, last = select.choose_summary(read.summaries, purse)
     if summary is not None:
         items.append((f"S{summary[0]}", "last session"))
-    items += added
+    items += [*told_pinned, *added]
+    ranked = [one for one in ranked if not one[1][3]]
     details = gather.details(conn, [one[1][0] for one in ranked[: select.DETAILED]])
     shown, told = select.choose(ranked, details, purse)
     items += [(f"O{row[0]}", why) for _, row, why in shown]
-    if not items:
+    if not (items or so_far):
         return "", []
     heading = SINCE if read.resumed else HEADING
-    rest = _timeline([one[1] for one in shown], told, heading)
-    pinned, days = rest
+    days = render.timeline([one[1] for one in shown], told, heading)
     lines = [*so_far, *pinned, *wide, *last, *open_work, *days]
     seen |= {ref for ref, _why in items}
     rows = [one[1] for one in read.ranked if f"O{one[1][0]}" in seen]
-    left = len(read.ranked) - len(rows)
-    foot = render.digging(_anchor(items), omitted=left, external=read.external)
+    left = most - outside - _observed(items)
+    capped = read.total >= gather.COUNTED
+    foot = render.digging(_anchor(items), omitted=left, external=outside, capped=capped)
     cost = price.count("\n".join([head, *lines, *foot])) + 40
-    economics = render.economics(len(items), read=cost, work=_work(rows))
+    economics = render.economics(_kinds(items), read=cost, work=_work(rows))
     return "\n".join([head, economics, *lines, *foot]), items
+
+
+def _kinds(items: "Items") -> dict[str, int]:
+    """How many there are of each kind in the block."""
+    found = dict.fromkeys(render.KINDS, 0)
+    for ref, _why in items:
+        found[ref[0]] += 1
+    return found
 
 
 def _so_far(
     conn: "apsw.Connection", read: "Read", purse: select.Purse
 ) -> "tuple[list[str], Items]":
     """The section of a session that was compacted."""
-    if not read.turns:
+    if read.so_far is None:
         return [], []
     from cmem.context import rehydrate
 
-    own = read.own
+    own = read.so_far.own
     details = gather.details(conn, [row[0] for _turn, row in own[: rehydrate.DETAILED]])
-    return rehydrate.section(read.session, read.turns, own, details=details, purse=purse)
+    return rehydrate.section(read.so_far, details=details, purse=purse)
 
 
-def _fixed(read: "Read", budget: int, purse: select.Purse) -> "tuple[list[str], list[str], Items]":
+def _fixed(
+    conn: "apsw.Connection", read: "Read", budget: int, purse: select.Purse
+) -> "tuple[list[str], list[str], Items]":
     """What holds in every project and what is still to be done, each within its share."""
-    wide = [(f"O{row[0]}", render.title_line(row)) for row in read.wide]
+    told = gather.details(conn, [row[0] for row in read.wide])
+    wide = [
+        (f"O{row[0]}", [render.title_line(row), *render.note_lines(row, told[row[0]])])
+        for row in read.wide
+    ]
     ids, everywhere = select.choose_lines(
         wide, purse, most=int(budget * select.WIDE_SHARE), heading=EVERYWHERE
     )
     items = [(ref, "in every project") for ref in ids]
-    todo = [(f"W{one[0]}", render.item_line(one)) for one in read.items]
+    todo = [(f"W{one[0]}", [render.item_line(one)]) for one in read.items]
     ids, open_work = select.choose_lines(
         todo, purse, most=int(budget * select.WORK_SHARE), heading=OPEN
     )
     return everywhere, open_work, [*items, *((ref, "still to be done") for ref in ids)]
 
 
-def _timeline(
-    rows: "Sequence[recent.Observation]", told: dict[int, list[str]], heading: str
-) -> tuple[list[str], list[str]]:
-    """The lines of the pinned, and those of the days."""
-    pinned = [row for row in rows if row[3]]
-    lines = [text for row in pinned for text in told[row[0]]]
-    days = render.timeline([row for row in rows if not row[3]], told, heading)
-    return ([PINNED, *lines] if pinned else []), days
+def _pinned(
+    conn: "apsw.Connection", ranked: "select.Ranked", budget: int, purse: select.Purse
+) -> "tuple[list[str], Items]":
+    """The pinned within their share: titles first, then what the newest say."""
+    pins = [one for one in ranked if one[1][3]]
+    whys = {f"O{row[0]}": why for _, row, why in pins}
+    told = gather.details(conn, [row[0] for _, row, _why in pins[: select.DETAILED]])
+    entries = [(f"O{row[0]}", [render.title_line(row), *_says(row, told)]) for _, row, _why in pins]
+    ids, lines = select.choose_lines(
+        entries, purse, most=int(budget * select.PIN_SHARE), heading=PINNED
+    )
+    return lines, [(ref, whys[ref]) for ref in ids]
+
+
+def _says(row: "recent.Observation", told: "select.Details") -> list[str]:
+    return render.detail_lines(row, told[row[0]]) if row[0] in told else []
 
 
 def _anchor(items: "Sequence[tuple[str, str]]") -> str:

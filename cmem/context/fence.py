@@ -14,6 +14,9 @@ FACT_CAP = 240
 NARRATIVE_CAP = 800
 # Printable by Unicode's word, invisible to a reader.
 _FILLERS = ("\u115f", "\u1160", "\u3164", "\uffa0", "\ufffc")
+# What a reader does not see of a text, and what begins all of it but the joiners in UTF-8.
+_BLANK = " \u2800\u034f\u17b4\u17b5"
+_UNSEEN = (b"\xef\xb8", b"\xe2\xa0\x80", b"\xcd\x8f", b"\xe1\x9e", b"\xe1\xa0")
 _TAGS = "\U000e0000"
 _JOINERS = ("\u200c", "\u200d")
 # Of a text, this many times its cap is looked at: what is cut away later costs nothing now.
@@ -73,11 +76,33 @@ def _flat(text: str) -> str:
         bare = bare.replace(joiner, "")
     if not bare.strip():
         return ""
-    if bare.isprintable() and max(bare) < _TAGS and not any(one in bare for one in _FILLERS):
-        return flat
-    from cmem.privacy.sanitise import clean
+    if not bare.isprintable() or max(bare) >= _TAGS or any(one in bare for one in _FILLERS):
+        from cmem.privacy.sanitise import clean
 
-    return clean(flat, one_line=True)
+        flat = clean(flat, one_line=True)
+    raw = flat.encode("utf-8", "replace")
+    if bare == flat and not any(one in raw for one in _UNSEEN):
+        return flat
+    return _without_runs(flat)
+
+
+def _without_runs(text: str) -> str:
+    """At most one joiner or variation selector in a row, and "" where nothing can be seen: a run
+    of them can spell a hidden text."""
+    kept = []
+    seen = False
+    last = ""
+    for sign in text:
+        shapes = _shapes(sign)
+        if not (shapes and (last in ("", " ") or _shapes(last))):
+            kept.append(sign)
+        seen = seen or not (shapes or sign in _BLANK)
+        last = sign
+    return "".join(kept) if seen else ""
+
+
+def _shapes(sign: str) -> bool:
+    return "\ufe00" <= sign <= "\ufe0f" or sign in _JOINERS or "\u180b" <= sign <= "\u180f"
 
 
 def _may_link(text: str) -> bool:

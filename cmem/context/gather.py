@@ -9,43 +9,49 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from cmem.store.current import Own, Turn
+    from cmem.context.rehydrate import SoFar
 
 SUMMARIES = 5
+# So many of the newest may be of the running session.
+OWN_SUMMARIES = 50
 MOST_PINNED = 20
 NOTES = 10
 WIDE = 8
 ITEMS = 8
+# So far the memories of a project are counted.
+COUNTED = 5_000
+ALL = 2**62
 
 
 class Read:
-    """Rows of one block. ``external`` counts what may not be shown; ``session``, ``turns`` and
-    ``own`` are of a session that was compacted; ``resumed``: only what is new to one is here."""
+    """Rows of one block. ``total`` counts all memories there are to tell of, ``external`` those
+    that may not be shown, ``everywhere`` the notes that hold in every project; ``so_far`` is of a
+    session that was compacted; ``resumed``: only what is new to one is here."""
 
     __slots__ = (
+        "everywhere",
         "external",
         "items",
         "name",
-        "own",
         "ranked",
         "resumed",
-        "session",
+        "so_far",
         "summaries",
-        "turns",
+        "total",
         "wide",
     )
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.ranked: select.Ranked = []
+        self.total = 0
         self.external = 0
         self.summaries: Sequence[recent.Summary] = []
         self.wide: list[recent.Observation] = []
         self.items: list[tuple[int, str, str]] = []
+        self.everywhere = 0
         self.resumed = False
-        self.session = 0
-        self.turns: list[Turn] = []
-        self.own: list[Own] = []
+        self.so_far: SoFar | None = None
 
 
 def for_directory(
@@ -58,38 +64,44 @@ def for_directory(
     source: str = "startup",
     parts: bool = False,
     activation: bool = False,
+    counted: int = COUNTED,
+    home: str = "",
 ) -> Read:
     """What a session that begins in a directory may be told. ``session``: the host's id, which
     a compaction and a resume need; ``parts``: with the numbers of each score; ``activation``: the
-    setting of that name."""
+    setting of that name; ``counted``: how far memories are counted; ``home``: where prompts may
+    wait that a compaction gives back."""
     project = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
-    if project is None:
-        read = Read(identity[2])
-        if source != "resume":
-            read.wide = _wide(conn, [])
-        return read
     own = None
     if session and source in ("compact", "resume"):
         from cmem.hosts.wire import HOSTS
         from cmem.store import current
 
         own = current.session(conn, HOSTS, session)
-    if source == "resume" and own is None:
-        return Read(identity[2])
-    only_in = cwd if identity[1] == projects.UNSORTED else ""
-    if source == "resume" and own is not None:
+    if project is None:
+        read = Read(identity[2])
+        if source != "resume":
+            _add_wide(conn, read, [])
+    elif source == "resume":
+        if own is None:
+            return Read(identity[2])
+        only_in = cwd if identity[1] == projects.UNSORTED else ""
         return _since(conn, project, only_in=only_in, branch=branch, own=own, activation=activation)
-    read = for_project(
-        conn,
-        project,
-        branch=branch,
-        only_in=only_in,
-        session=0 if own is None else own[0],
-        parts=parts,
-        activation=activation,
-    )
-    if own is not None:
-        _add_so_far(conn, read, own[0])
+    else:
+        read = for_project(
+            conn,
+            project,
+            branch=branch,
+            only_in=cwd if identity[1] == projects.UNSORTED else "",
+            session=0 if own is None else own[0],
+            parts=parts,
+            activation=activation,
+            counted=counted,
+        )
+    if session and source == "compact":
+        from cmem.context import so_far
+
+        read.so_far = so_far.of(conn, own, home=home, session=session)
     return read
 
 
@@ -102,26 +114,21 @@ def for_project(
     session: int = 0,
     parts: bool = False,
     activation: bool = False,
+    counted: int = COUNTED,
 ) -> Read:
     """What a session of a project may be told; ``only_in``: of sessions that began in that
     directory; ``session``: the one that was compacted, whose memories come first."""
-    name, key = recent.name_of(conn, project)
-    read = Read(name)
+    read = Read(recent.name_of(conn, project)[0])
     family = projects.family(conn, project)
-    rows = recent.observations(conn, family, select.CANDIDATES)
-    notes = recent.notes(conn, key, NOTES, folder=only_in)
-    older = recent.pinned(conn, family, MOST_PINNED) if len(rows) == select.CANDIDATES else []
-    known = {row[0] for row in rows}
-    for row in (*notes, *older):
-        if row[0] not in known:
-            known.add(row[0])
-            rows.append(row)
-    read.summaries = recent.summaries(conn, family, SUMMARIES)
+    rows, notes = _candidates(conn, family, only_in)
+    found = recent.summaries(conn, family, OWN_SUMMARIES if session else SUMMARIES)
+    read.summaries = [row for row in found if row[1] != session]
     if only_in:
         rows = _keep_only(conn, read, rows, only_in)
     else:
         items = recent.open_items(conn, family, ITEMS)
         read.items = [one for one in items if one[2] != "external"]
+        read.total, read.external = recent.counted(conn, family, counted)
     _rank(
         conn,
         read,
@@ -132,8 +139,26 @@ def for_project(
         notes=notes,
         activation=activation,
     )
-    read.wide = _wide(conn, family)
+    _add_wide(conn, read, family)
     return read
+
+
+def _candidates(
+    conn: "apsw.Connection", family: "Sequence[int]", only_in: str
+) -> "tuple[list[recent.Observation], list[recent.Observation]]":
+    """(all rows that may be told, those of them that were written by hand)."""
+    rows = recent.observations(conn, family, select.CANDIDATES)
+    notes = recent.notes(conn, family, NOTES, folder=only_in)
+    older: list[recent.Observation] = []
+    if len(rows) == select.CANDIDATES:
+        older = recent.pinned(conn, family, MOST_PINNED)
+        older += recent.lasting(conn, family, select.LASTING, until=rows[-1][1])
+    known = {row[0] for row in rows}
+    for row in (*notes, *older):
+        if row[0] not in known:
+            known.add(row[0])
+            rows.append(row)
+    return rows, notes
 
 
 def details(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, tuple[str, list[str]]]:
@@ -152,14 +177,14 @@ def _since(
     *,
     only_in: str,
     branch: str,
-    own: tuple[int, int],
+    own: tuple[int, int, str],
     activation: bool,
 ) -> Read:
-    """What other sessions added since the last event of a session that goes on."""
+    """What other sessions added since a session that goes on began: its block told the rest."""
     read = Read(recent.name_of(conn, project)[0])
     read.resumed = True
     family = projects.family(conn, project)
-    session, at = own
+    session, at, _host = own
     rows = recent.observations(conn, family, select.CANDIDATES)
     rows = [row for row in rows if row[1] > at and row[6] != session]
     found = recent.summaries(conn, family, SUMMARIES)
@@ -168,16 +193,6 @@ def _since(
         rows = _keep_only(conn, read, rows, only_in)
     _rank(conn, read, rows, branch=branch, activation=activation)
     return read
-
-
-def _add_so_far(conn: "apsw.Connection", read: Read, session: int) -> None:
-    from cmem.context import rehydrate
-    from cmem.store import current
-
-    read.session = session
-    read.turns = current.turns(conn, session, rehydrate.TURNS)
-    own = current.observations(conn, session, rehydrate.OBSERVATIONS)
-    read.own = [one for one in own if one[1][4] != "external"]
 
 
 def _keep_only(
@@ -200,7 +215,7 @@ def _rank(
     notes: "Sequence[recent.Observation]" = (),
     activation: bool = False,
 ) -> None:
-    rows, read.external = select.visible(rows)
+    read.total = max(read.total, len(rows))
     ids = [row[0] for row in rows]
     read.ranked = select.rank(
         rows,
@@ -220,10 +235,14 @@ def _met(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, list[int]]:
     return {ref: activation.days(dates) for ref, dates in stored.items()}
 
 
-def _wide(conn: "apsw.Connection", family: "Sequence[int]") -> list["recent.Observation"]:
+def _add_wide(conn: "apsw.Connection", read: Read, family: "Sequence[int]") -> None:
     """The newest notes that hold in every project, pinned ones first."""
     scope = projects.everywhere(conn)
     if not scope or scope[0] in family:
-        return []
-    rows = select.visible(recent.observations(conn, scope, WIDE))[0]
-    return sorted(rows, key=lambda row: -row[3])
+        return
+    pins = recent.pinned(conn, scope, WIDE)
+    known = {row[0] for row in pins}
+    others = recent.observations(conn, scope, WIDE)
+    read.wide = [*pins, *(row for row in others if row[0] not in known)][:WIDE]
+    if read.wide:
+        read.everywhere = recent.counted(conn, scope, COUNTED)[0]

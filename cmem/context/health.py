@@ -31,6 +31,17 @@ def stalled(*, oldest_pending: int | None, last_success: int | None, now: int) -
     return f"nothing was observed for {_days(days)} although turns are waiting: run `cmem compress`"
 
 
+def untold(place: str, known: int, outside: int) -> str:
+    """Why a session is told nothing of a project that has so many memories, and so many of them
+    from outside sources."""
+    if not known:
+        return f"nothing remembered for {place} yet"
+    if outside >= known:
+        noun = "memory" if known == 1 else "memories"
+        return f"{known:,} {noun} of {place}, all from outside sources: see `cmem search`"
+    return f"context_budget has room for none of the {known:,} memories of {place}"
+
+
 def uncollected(*, waiting: int, oldest_waiting: int | None, now: int) -> str:
     """What to tell the user when captured events have lain for a day outside the store."""
     if not waiting or oldest_waiting is None or now - oldest_waiting <= DAY_MS:

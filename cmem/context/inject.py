@@ -35,7 +35,7 @@ def session_start(
     """The complete document for the host; b"" where there is nothing to say.
 
     ``session`` is the host's id of the running session: after a compaction what it was asked and
-    did comes first, and resumed it gets only what is new since its last event. A person gets one
+    did comes first, and resumed it gets only what others did since it began. A person gets one
     line for a project without memories, and for what has stopped. ``answer``: the key under which
     a host takes the block if it has not Claude Code's form; its person is told nothing. ``told``
     gets the block's ids, ``oldest`` is of what waits in the spool, ``ending``: the process ends."""
@@ -45,7 +45,7 @@ def session_start(
         return document("", f"cmem: {outside}") if outside and not answer else b""
     identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
     try:
-        name, text, trouble = _remembered(
+        name, text, trouble, known = _remembered(
             home,
             identity,
             cwd=cwd,
@@ -60,13 +60,13 @@ def session_start(
     except Exception as error:
         if not health.is_damage(error):
             raise
-        name, text, trouble = identity[2], "", health.MEMORY_DAMAGED
+        name, text, trouble, known = identity[2], "", health.MEMORY_DAMAGED, (0, 0)
     trouble = outside or trouble
     if answer:
         return f'{{"{answer}":'.encode() + quoted(text) + b"}\n" if text else b""
-    if resumed and not (text or trouble):  # the session knows all there is
+    if source in ("resume", "compact") and not (text or trouble):  # it knows all there is
         return b""
-    return document(text, _message(name, text, trouble))
+    return document(text, _message(name, text, trouble, known=known))
 
 
 def _remembered(
@@ -81,11 +81,12 @@ def _remembered(
     activation: bool,
     told: list[str],
     ending: bool,
-) -> tuple[str, str, str]:
-    """(the project's name, its block or "", what is wrong or "")."""
+) -> tuple[str, str, str, tuple[int, int]]:
+    """(the project's name, its block or "", what is wrong or "", how many memories there are and
+    how many of them came from outside sources)."""
     conn = connection.open_reader(home, index=False)
     if conn is None:
-        return identity[2], "", ""
+        return identity[2], "", "", (0, 0)
     connection.begin_reading(conn)
     try:
         found = block.build(
@@ -97,21 +98,22 @@ def _remembered(
             session=session,
             source=source,
             activation=activation,
+            home=home,
         )
         told += [ref for ref, _why in found[3]]
-        return found[0], found[1], _trouble(conn)
+        return found[0], found[1], _trouble(conn), (found[4], found[5])
     finally:
         connection.let_go(conn, ending=ending)
 
 
-def _message(name: str, text: str, trouble: str) -> str:
+def _message(name: str, text: str, trouble: str, *, known: tuple[int, int]) -> str:
     """The line for the person; "" when there is none to say."""
     if trouble:
         return "cmem: " + trouble
     if text:
         return ""
     place = "this folder" if name == "unsorted" else line(name, 120)
-    return f"cmem is on: nothing remembered for {place} yet"
+    return "cmem is on: " + health.untold(place, *known)
 
 
 def _now() -> int:

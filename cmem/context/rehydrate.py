@@ -1,59 +1,132 @@
 """After a compaction: what this session was asked and what was done since. HOT; pure.
 
-What was asked comes first for every turn, because a compaction's own summary tends to lose it;
-what was done follows, newest first, as far as the budget goes.
+What was asked comes first for every turn, because a compaction's own summary tends to lose it,
+and the very first prompt, which is the task, before all others. What was done follows, newest
+first, as far as the budget goes: what was observed, and of a turn that was not yet, the files it
+changed and the commands it ran.
 """
 
 from cmem.context import render
-from cmem.context.fence import FACT_CAP, line
+from cmem.context.fence import FACT_CAP, NARRATIVE_CAP, line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cmem.context.select import Purse
     from cmem.store.current import Own, Turn
+    from cmem.store.recent import Summary
 
     Details = dict[int, tuple[str, list[str]]]
+    Items = list[tuple[str, str]]
+    Pays = Callable[..., bool]
 
-TURNS = 12
+TURNS = 40
 OBSERVATIONS = 30
 DETAILED = 6
-# What the section leaves to the rest of the block.
+# Of a turn that was not observed yet: what is told of it at most, and of how many such turns.
+FILES = 12
+COMMANDS = 3
+COMMAND_CAP = 120
+UNOBSERVED = 3
+# What the section leaves to the rest of the block, and what prompts leave to what was done.
 REST_SHARE = 0.35
-HEAD = "This session so far (N{ref}), newest first:"
+DONE_SHARE = 0.3
+HEAD = "This session so far{ref}, newest first:"
 
 
-def section(
-    ref: int,
-    turns: "Sequence[Turn]",
-    own: "Sequence[Own]",
-    *,
-    details: "Details",
-    purse: "Purse",
-) -> tuple[list[str], list[tuple[str, str]]]:
+class SoFar:
+    """What is known of a session that was compacted. ``turns``: newest first, the very first one
+    among them; ``prompts`` counts them all; ``waiting``: prompts that are not stored yet;
+    ``done``: (files, commands) by turn where nothing is observed yet."""
+
+    __slots__ = ("done", "own", "prompts", "ref", "summary", "turns", "waiting")
+
+    def __init__(self) -> None:
+        self.ref = 0
+        self.turns: Sequence[Turn] = []
+        self.prompts = 0
+        self.waiting: Sequence[str] = []
+        self.own: Sequence[Own] = []
+        self.done: dict[int, tuple[list[str], list[str]]] = {}
+        self.summary: Summary | None = None
+
+
+def section(so_far: SoFar, *, details: "Details", purse: "Purse") -> "tuple[list[str], Items]":
     """The section's lines and what is in it and why; ([], []) where nothing can be told."""
     keep, units = int(purse.left * REST_SHARE), int(purse.units * REST_SHARE)
+    for_done, units_done = int(purse.left * DONE_SHARE), int(purse.units * DONE_SHARE)
 
-    def pays(texts: list[str]) -> bool:
+    def pays(texts: list[str], *, prompt: bool = False) -> bool:
+        if prompt:
+            return purse.pay(texts, keep=keep + for_done, keep_units=units + units_done)
         return purse.pay(texts, keep=keep, keep_units=units)
 
-    head = HEAD.format(ref=ref)
-    if not turns or not pays([head]):
+    head = HEAD.format(ref=f" (N{so_far.ref})" if so_far.ref else "")
+    if not (so_far.turns or so_far.waiting) or not pays([head]):
         return [], []
     told: dict[int, list[str]] = {}
-    items = []
-    for turn, prompt, asked, _answered in turns:
-        text = f"- P{prompt} asked: {line(asked, FACT_CAP)}"
-        if pays([text]):
+    items: Items = []
+    new = [f"- asked, not stored yet: {line(text, FACT_CAP)}" for text in so_far.waiting]
+    new = [text for text in new if pays([text], prompt=True)]
+    for turn, prompt, text in _asked(so_far):
+        if pays([text], prompt=True):
             told.setdefault(turn, []).append(text)
             items.append((f"P{prompt}", "asked in this session"))
-    done = {turn for turn, _row in own}
-    for turn, _prompt, _asked, answered in turns:
-        text = "  · answered: " + line(answered.lstrip().split("\n\n")[0], FACT_CAP)
-        if answered.strip() and turn in told and turn not in done and pays([text]):
-            told[turn].append(text)
-    for turn, row in own:
+    summary = [text for text in _summary(so_far) if pays([text])]
+    left = so_far.prompts - len(items)
+    more = []
+    if left > 0 and so_far.turns:
+        noun = "prompt" if left == 1 else "prompts"
+        more = [f"- {left} earlier {noun}: `cmem session show N{so_far.ref}`"]
+        more = more if pays(more) else []
+    _add_done(so_far, told, pays)
+    items += _add_own(so_far, told, details, pays=pays)
+    lines = list(new)
+    for turn, _prompt, _asked_for, _answered in so_far.turns:
+        if turn == so_far.turns[-1][0]:
+            lines += more
+            more = []
+        lines += told.pop(turn, [])
+    lines += summary
+    return ([head, *lines], items) if lines else ([], [])
+
+
+def _asked(so_far: SoFar) -> "list[tuple[int, int, str]]":
+    """(turn, prompt, line) of each prompt, the very first one before all others."""
+    turns = list(so_far.turns)
+    found = [(one[0], one[1], f"- P{one[1]} asked: {line(one[2], FACT_CAP)}") for one in turns]
+    if len(turns) > 1:
+        turn, prompt, asked, _answered = turns[-1]
+        first = f"- P{prompt} asked first: {line(asked, NARRATIVE_CAP)}"
+        found = [(turn, prompt, first), *found[:-1]]
+    return found
+
+
+def _add_done(so_far: SoFar, told: "dict[int, list[str]]", pays: "Pays") -> None:
+    """What was answered or done in turns of which nothing is observed yet."""
+    observed = {turn for turn, _row in so_far.own}
+    for turn, _prompt, _asked_for, answered in so_far.turns:
+        if turn not in told or turn in observed:
+            continue
+        texts = []
+        if answered.strip():
+            texts.append("  · answered: " + line(answered.lstrip().split("\n\n")[0], FACT_CAP))
+        files, commands = so_far.done.get(turn, ([], []))
+        if files:
+            shown = ", ".join([line(name, COMMAND_CAP) for name in files[:FILES]])
+            rest = f" and {len(files) - FILES} more files" if len(files) > FILES else ""
+            texts.append(f"  · changed: {shown}{rest}")
+        texts += [f"  · ran: {line(one, COMMAND_CAP)}" for one in commands[:COMMANDS]]
+        told[turn] += [text for text in texts if pays([text])]
+
+
+def _add_own(
+    so_far: SoFar, told: "dict[int, list[str]]", details: "Details", *, pays: "Pays"
+) -> "Items":
+    """What was observed, below what was asked."""
+    items: Items = []
+    for turn, row in so_far.own:
         texts = [render.title_line(row)]
         if turn not in told or not pays(texts):
             continue
@@ -62,5 +135,11 @@ def section(
                 texts.append(text)
         told[turn].extend(texts)
         items.append((f"O{row[0]}", "done in this session"))
-    lines = [text for texts in told.values() for text in texts]
-    return ([head, *lines], items) if lines else ([], [])
+    return items
+
+
+def _summary(so_far: SoFar) -> list[str]:
+    """What its own summary adds to what was asked."""
+    if so_far.summary is None:
+        return []
+    return render.summary_lines(so_far.summary)[1 if so_far.summary[4] else 0 :]

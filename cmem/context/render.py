@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     Details = tuple[str, list[str]]
 
 MAX_FACTS = 6
+# What the letters of ids stand for, in the order in which they are told.
+KINDS = {
+    "O": ("memory", "memories"),
+    "S": ("summary", "summaries"),
+    "P": ("prompt", "prompts"),
+    "W": ("open item", "open items"),
+}
 TYPE_CAP = 40
+NO_TITLE = "(no title)"
 SUMMARY_CAP = 400
 SUMMARY_PARTS = (("request", 4), ("learned", 5), ("completed", 6), ("next steps", 7))
 NOTICE = (
@@ -38,7 +46,7 @@ def title_line(row: "Observation") -> str:
     if not (kind.isascii() and kind.isidentifier() and len(kind) <= TYPE_CAP):
         # With our colon behind it, a bracket would end a Markdown reference.
         kind = line(kind, TYPE_CAP).rstrip("] ") or "note"
-    return f"- O{row[0]} {mark}{kind}: {line(row[10], TITLE_CAP)} (~{row[9]} tokens)"
+    return f"- O{row[0]} {mark}{kind}: {line(row[10], TITLE_CAP) or NO_TITLE} (~{row[9]} tokens)"
 
 
 def detail_lines(row: "Observation", details: "Details") -> list[str]:
@@ -56,6 +64,13 @@ def detail_lines(row: "Observation", details: "Details") -> list[str]:
         if told:
             lines.insert(0, "  · " + told)
     return lines
+
+
+def note_lines(row: "Observation", details: "Details") -> list[str]:
+    """What a note for every project says beyond its title, in one line."""
+    text = line(details[0], FACT_CAP)
+    # A title that was cut is the beginning of the text.
+    return ["  · " + text] if text and text != line(row[10], TITLE_CAP) else []
 
 
 def summary_head(row: "Summary") -> str:
@@ -108,21 +123,28 @@ def notice(name: str) -> str:
     return NOTICE.format(name=line(name, TITLE_CAP))
 
 
-def economics(shown: int, *, read: int, work: int) -> str:
-    """What the block costs and what the work behind it had cost, to the nearest ten."""
-    noun = "memory" if shown == 1 else "memories"
+def economics(counts: dict[str, int], *, read: int, work: int) -> str:
+    """What is shown, what it costs and what the work behind it had cost, to the nearest ten."""
+    told = []
+    for kind, (one, more) in KINDS.items():
+        if counts[kind]:
+            told.append(f"{counts[kind]} {one if counts[kind] == 1 else more}")
     behind = f"; the work behind them was ~{_round(work)} tokens" if work else ""
-    return f"Shown: {shown} {noun} for ~{_round(read)} tokens{behind}."
+    return (
+        f"Shown: {', '.join(told) or 'what is not stored yet'} for ~{_round(read)} tokens{behind}."
+    )
 
 
-def digging(anchor: str, *, omitted: int, external: int) -> list[str]:
-    """How to see more, with an id that exists; ``anchor`` "": there is only open work."""
+def digging(anchor: str, *, omitted: int, external: int, capped: bool) -> list[str]:
+    """How to see more, with an id that exists; ``anchor`` "": there is only open work.
+    ``capped``: there are so many that they were not counted to the end."""
     lines = []
-    if omitted:
+    least = "at least " if capped else ""
+    if omitted > 0:
         noun = "memory is" if omitted == 1 else "memories are"
-        lines.append(f"Not shown: {omitted} more recent {noun} stored; see cmem search.")
+        lines.append(f"Not shown: {least}{omitted:,} more {noun} stored; see cmem search.")
     if external:
-        lines.append(f"Not shown: {external} from outside sources; see cmem search.")
+        lines.append(f"Not shown: {least}{external:,} from outside sources; see cmem search.")
     if not anchor:
         lines.append('Look closer: `cmem state list`, `cmem search "words"`.')
         return lines

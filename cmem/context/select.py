@@ -1,10 +1,13 @@
 """Which memories fit the budget, and why each is there. HOT; pure.
 
-Candidates are the newest of the project, and what a person has pinned or written; *now* is the
-time of the newest one, so the choice does not move with the clock. A score falls by half each
-week and is weighed by type, branch, shared files and agent; what a person wrote keeps half of
-it. The third memory of one file, or of one turn, counts less, the fourth still less, so that one
-topic does not fill the block. Titles come before details: an id is enough to ask for the rest.
+Candidates are the newest of the project that may be told, older ones of the types that last, and
+what a person has pinned or written; *now* is the time of the newest one, so the choice does not
+move with the clock. A score falls by half each week, or with every thirty newer memories where
+that is less, so that neither a pause nor a date in the future makes all others nothing; it is
+weighed by type, branch, shared files and agent. The third memory of one file, or of one turn,
+counts less, the fourth still less, so that one topic does not fill the block. What comes far
+behind the best is not told though there were room. Titles come before details: an id is enough to
+ask for the rest.
 """
 
 from _codecs import utf_16_le_encode
@@ -20,9 +23,11 @@ if TYPE_CHECKING:
     Ranked = list[tuple[float, Observation, str]]  # score, row, why
     Details = dict[int, tuple[str, list[str]]]
 
-CANDIDATES = 50
+CANDIDATES = 200
+LASTING = 30
 DETAILED = 12
 HALF_LIFE_MS = 7 * 86_400_000
+HALF_LIFE_ROWS = 30
 WEIGHTS = {
     "note": 1.6,
     "decision": 1.6,
@@ -35,31 +40,35 @@ WEIGHTS = {
     "discovery": 1.0,
 }
 # A branch is what the next prompt most often goes on with (scripts/eval_context.py).
-BRANCH = 1.6
+BRANCH = 3.0
+FILES = 1.5
+FOLDERS = 1.4
 # How much of its score a note written by hand keeps, however old it is.
 NOTE_FLOOR = 0.5
+# And one of the types that last.
+LASTING_FLOOR = 0.25
 # So many memories of one topic count in full, each further one so much less; of subagents
 # together, whatever the topic.
 FREE = 2
 AGENTS_FREE = 4
 CROWD = 0.85
+# Of decisions and the like each says something else.
+CROWD_LASTING = 0.95
+LASTING_TYPES = ("decision", "note", "security_alert")
+# A memory that has less than this of the best one's score is told only among the first few.
+WEAK = 0.25
+LEAST = 12
 AGENTS = "\0agents"
-OWN = 10.0
+OWN = 50.0
 PIN = 100.0
-# Of the budget: what all projects' notes and the open work may take at most.
+# Of the budget: what the pinned, all projects' notes and the open work may take at most.
+PIN_SHARE = 0.3
 WIDE_SHARE = 0.1
 WORK_SHARE = 0.15
 # Of what is left after summary and pinned: the share titles may take before details do.
 TITLE_SHARE = 0.6
 # A title pays its part of the day's heading too.
 DAY_SHARE = " " * 8
-
-
-def visible(rows: "Sequence[Observation]") -> tuple[list["Observation"], int]:
-    """The rows that may be injected, and how many may not: text from outside sources waits
-    for a person to ask for it."""
-    kept = [row for row in rows if row[4] != "external"]
-    return kept, len(rows) - len(kept)
 
 
 def rank(
@@ -83,23 +92,47 @@ def rank(
     for row in rows:
         if row[6] == latest:
             touched |= files.get(row[0], set())
+    folders = _folders(touched)
     ranked: Ranked = []
-    for row in rows:
-        age = _age(row, newest=newest, met=met)
+    # How many newer ones there are; on the branch only those of the branch count.
+    newer = {True: 0, False: 0}
+    for row in sorted(rows, key=lambda row: (-row[1], -row[0])):
+        here = bool(branch) and row[12] == branch
+        place = newer[True] + (0 if here else newer[False])
+        newer[here] += 1
+        age = max(_age(row, newest=newest, met=met), 0.5 ** (place / HALF_LIFE_ROWS))
         if row[0] in notes:
             age = max(age, NOTE_FLOOR)
+        elif row[2] in LASTING_TYPES and not row[7]:
+            age = max(age, LASTING_FLOOR)
         reasons = [("recent" if met is None else "activation", age)]
         if row[2] in WEIGHTS and (parts or WEIGHTS[row[2]] > 1.3):
             reasons.append((row[2], WEIGHTS[row[2]]))
-        if branch and row[12] == branch:
+        if here:
             reasons.append(("branch " + branch, BRANCH))
-        if row[6] != latest and not touched.isdisjoint(files.get(row[0], ())):
-            reasons.append(("files of the last session", 1.2))
+        if row[6] != latest and row[0] in files:
+            if not touched.isdisjoint(files[row[0]]):
+                reasons.append(("files of the last session", FILES))
+            elif folders and not folders.isdisjoint(_folders(files[row[0]])):
+                reasons.append(("folders of the last session", FOLDERS))
         if row[7]:
             reasons.append(("by a subagent", 0.6))
         ranked.append(_scored(row, reasons, own=bool(session) and row[6] == session, parts=parts))
     ranked.sort(key=lambda one: (-one[0], -one[1][1], -one[1][0]))
-    return _spread(ranked, files, parts=parts)
+    return _strong(_spread(ranked, files, parts=parts))
+
+
+def _strong(ranked: "Ranked") -> "Ranked":
+    """Those that are worth their line: beside the first few, what comes near the best."""
+    plain = [one for one in ranked if one[0] < OWN]
+    least = plain[0][0] * WEAK if plain else 0.0
+    kept = {one[1][0] for at, one in enumerate(plain) if at < LEAST or one[0] >= least}
+    return [one for one in ranked if one[0] >= OWN or one[1][0] in kept]
+
+
+def _folders(files: "Iterable[str]") -> set[str]:
+    """The folders of files, except for the project's own."""
+    return {path.rpartition("/")[0] for path in files} - {""}
 
 
 def _age(row: "Observation", *, newest: int, met: "Mapping[int, Sequence[int]] | None") -> float:
@@ -132,7 +165,7 @@ def _spread(ranked: "Ranked", files: dict[int, set[str]], *, parts: bool) -> "Ra
     met: dict[object, int] = {}
     spread: Ranked = []
     for score, row, why in ranked:
-        topics: Iterable[object] = files.get(row[0]) or ((row[6], row[5]),)
+        topics = {row[10], *(files.get(row[0]) or ((row[6], row[5]),))}
         crowd = -FREE
         if row[7]:
             crowd = max(crowd, met.get(AGENTS, 0) - AGENTS_FREE)
@@ -143,7 +176,8 @@ def _spread(ranked: "Ranked", files: dict[int, set[str]], *, parts: bool) -> "Ra
             crowd = max(crowd, seen - FREE)
         crowd += 1
         if crowd > 0 and score < OWN:
-            factor = CROWD**crowd
+            lasts = row[2] in LASTING_TYPES and not row[7]
+            factor = (CROWD_LASTING if lasts else CROWD) ** crowd
             told = f"{why}, its topic is told of x{factor:.2f}"
         else:
             factor, told = 1.0, why
@@ -196,19 +230,22 @@ def choose_summary(rows: "Sequence[Summary]", purse: Purse) -> tuple["Summary | 
 
 
 def choose_lines(
-    lines: "Sequence[tuple[str, str]]", purse: Purse, *, most: int, heading: str
+    entries: "Sequence[tuple[str, list[str]]]", purse: Purse, *, most: int, heading: str
 ) -> tuple[list[str], list[str]]:
-    """(ids, lines) of those that ``most`` tokens buy, under a heading."""
+    """(ids, lines) of those that ``most`` tokens buy, under a heading: the first line of each,
+    then what the first ones say besides."""
     keep = max(0, purse.left - most)
-    if not lines or not purse.pay([heading], keep=keep):
+    if not entries or not purse.pay([heading], keep=keep):
         return [], []
-    ids = []
+    bought = [(ref, texts) for ref, texts in entries if purse.pay(texts[:1], keep=keep)]
     told = [heading]
-    for ref, text in lines:
-        if purse.pay([text], keep=keep):
-            ids.append(ref)
+    for _ref, texts in bought:
+        told.append(texts[0])
+        for text in texts[1:]:
+            if not purse.pay([text], keep=keep):
+                break
             told.append(text)
-    return (ids, told) if ids else ([], [])
+    return ([ref for ref, _texts in bought], told) if bought else ([], [])
 
 
 def choose(

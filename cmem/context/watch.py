@@ -28,7 +28,9 @@ def _spilled(home: str, oldest: int | None, now: int) -> str:
         names = []
     told = min(names)[:15] if names else ""
     ages = [at for at in (oldest, int(told) if told.isdecimal() else None) if at is not None]
-    if names:
+    # A spool that has just told this takes events: they lie there for being too large, or too many
+    # at once. To look into it would cost as much as all the rest of a start.
+    if names and oldest is None:
         from cmem import spool_check
 
         seen = spool_check.look(home)

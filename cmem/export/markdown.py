@@ -111,6 +111,7 @@ def _title(session: Record, by_type: dict[str, list[Record]]) -> str:
     requests = [str(one["request"]) for one in by_type.get("summary", [])]
     for text in (str(session["title"]), *requests, *prompts):
         line = clean(text.strip().partition("\n")[0], one_line=True)
+        line = line.removeprefix("- ").lstrip()  # the first of several points
         if line:
             return _inline(line if len(line) <= 100 else line[:99] + "…")
     return f"Session of {_time(session['started_at'])[:10]}"

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from cmem import fsutil
+
 
 @contextmanager
 def file(path: str) -> Iterator[IO[bytes]]:
-    """A file beside ``path`` that takes its place at the end, and leaves nothing on failure."""
+    """A file beside ``path`` that takes its place at the end, and leaves nothing on failure. What
+    a run that was killed has left beside it goes."""
+    folder, name = os.path.split(path)
+    fsutil.clear(folder or ".", re.compile(re.escape(name) + r"\.(\d+)\.tmp"))
     unfinished = f"{path}.{os.getpid()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     out = os.fdopen(os.open(unfinished, flags, 0o600), "wb", buffering=1 << 20)

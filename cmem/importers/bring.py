@@ -6,6 +6,7 @@ completes it.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import scan
 from cmem.failpoint import hit
-from cmem.store import drafts, fields, load, stored_text, titles, told
+from cmem.importers import own_folders
+from cmem.privacy import second
+from cmem.store import drafts, fields, load, load_projects, stored_text, titles, told
 from cmem.store.connection import transaction
 from cmem.store.fields import Row, Unfit
-from cmem.store.portable import PROJECT, TOMBSTONE, Record
+from cmem.store.portable import PROJECT, SESSION, TOMBSTONE, Record
 
 if TYPE_CHECKING:
     import apsw
@@ -25,6 +28,11 @@ if TYPE_CHECKING:
 SLICE_MS = 100
 GATHER = 200
 MAX_TOLD = 100
+# What rows are known by; nothing of it is a person's words.
+_IDENTITIES = frozenset(
+    ("uid", "host", "content_session_id", "tool_use_id", "content_hash", "title_norm_key")
+    + ("native_prompt_id", "native_prompt_hash", "origin_device_id", "reinforcement_dates")
+)
 _SCRUBBED_AS = {"session": "N", "turn": "turn"}
 
 
@@ -62,6 +70,7 @@ class _Work:
         self._loader = load.Loader(conn)
         self._gathered: list[tuple[int | str, Row | Record]] = []
         self._type = ""
+        self._late = 0
         self.counts: Counter[tuple[str, str]] = Counter()
         self.troubles: list[Trouble] = []
         self.bad = 0
@@ -71,11 +80,15 @@ class _Work:
             self._complain(item.place, item.trouble)
             return
         try:
-            made = fields.read(item.record, self._shapes, now=self._now)
+            if isinstance(item.record, dict) and item.record.get("record") == SESSION:
+                self._late = fields.lateness(item.record, now=self._now)
+            made = fields.read(item.record, self._shapes, now=self._now, late=self._late)
         except Unfit as error:
             self._complain(item.place, str(error))
             return
         kind = made["record"] if isinstance(made, dict) else "row"
+        if kind == PROJECT and isinstance(made, dict):
+            made = own_folders.of(_project(made), load_projects.look(self._conn, made))
         # Projects go in together: a merge is made with the project it belongs to or never.
         if kind != self._type or (kind == "row" and len(self._gathered) >= GATHER):
             self.flush()
@@ -107,9 +120,9 @@ class _Work:
     def _put_records(self, records: list[Record]) -> list[str]:
         if self._type == PROJECT:
             if self._dry_run:
-                return [load.look_at_project(self._conn, one) for one in records]
+                return [load_projects.look(self._conn, one) for one in records]
             with transaction(self._conn):
-                return load.put_projects(self._conn, records, now=self._now)
+                return load_projects.put(self._conn, records, now=self._now)
         if self._type == TOMBSTONE:
             if self._dry_run:
                 return [told.look(self._conn, one) for one in records]
@@ -160,6 +173,19 @@ def bring(
     return work.end()
 
 
+@functools.lru_cache(maxsize=4096)
+def _label(text: str) -> str:
+    """A folder, a branch, the name of a model: the same few over and over."""
+    return second.scrub(text)
+
+
+def _project(record: Record) -> Record:
+    """A project with its words scrubbed. Its key stays, for rows name it by that."""
+    aliases = [[kind, _label(str(alias)), at] for kind, alias, at in record["aliases"]]
+    words = {name: _label(str(record[name])) for name in ("name", "root")}
+    return {**record, **words, "aliases": aliases}
+
+
 def scrubbed(given: Row) -> Row:
     """The row with today's rules for secrets applied to every text of it, and an observation's
     identity made of the text that is left."""
@@ -168,6 +194,11 @@ def scrubbed(given: Row) -> Row:
     texts = {name: str(given.columns.get(name) or "") for name in (*plain, *packed)}
     stored = stored_text.Stored(kind, 0, 0, texts, frozenset(packed))
     clean = scan.cleaned(stored)
+    for name, words in given.columns.items():
+        if isinstance(words, str) and name not in texts and name not in _IDENTITIES:
+            label = _label(words)
+            if label != words:
+                clean[name] = label
     if not clean:
         return given
     columns = given.columns | clean

@@ -71,7 +71,7 @@ def tell(group: Group, reading: Reading) -> Iterator[Told]:
 
 
 def _file(path: str, reading: Reading) -> Iterator[Told]:
-    teller = _Teller(_agent_type(path))
+    teller = _Teller(_agent_type(path), reading.millis)
     for number, line in told.lines(path, reading, skip=_SKIP):
         try:
             yield from teller.line(line)
@@ -110,8 +110,8 @@ class _Said:
 class _Teller:
     """One file's lines as events: what must be known from one line to the next."""
 
-    def __init__(self, agent_type: str) -> None:
-        self._agent_type = agent_type
+    def __init__(self, agent_type: str, millis: Callable[[object, int], int]) -> None:
+        self._agent_type, self._millis = agent_type, millis
         self._prompt_id = ""
         self._calls: dict[str, tuple[str, object]] = {}
         self._said: dict[str, _Said] = {}
@@ -122,7 +122,7 @@ class _Teller:
 
     def line(self, line: dict[str, Any]) -> Iterator[Told]:
         """What one line tells, and what it shows to be over."""
-        self._at = told.millis(line.get("timestamp"), self._at)
+        self._at = self._millis(line.get("timestamp"), self._at)
         kind = line.get("type")
         if kind == "custom-title":
             self._title = word(line.get("customTitle")) or self._title

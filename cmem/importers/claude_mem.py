@@ -182,13 +182,13 @@ def _evidence(peer: Peer, table: str, row: Found) -> Iterator[Found]:
             where = "session_db_id = ?1 OR (session_db_id IS NULL AND content_session_id = ?2)"
             return peer.rows(table, where, (row.get("id"), native))
         return peer.rows(table, "session_db_id = ?", (row.get("id"),))
-    return peer.rows(table, "content_session_id = ?", (native,) if by_native else ("",))
+    return peer.rows(table, "content_session_id = ?", (native,)) if by_native else iter(())
 
 
 def _records(session: Session) -> Iterator[Record]:
     """The session, its turns, and what is in them, in the order in which they can be stored."""
     started = fields.time(session.row, "started_at", _first_time(session))
-    prompts = [made_of.prompt(session, row, started) for row in session.rows[peer_db.PROMPTS]]
+    prompts = made_of.prompts(session, session.rows[peer_db.PROMPTS], started)
     tools = [made_of.tool_use(session, row, started) for row in session.rows[peer_db.TOOLS]]
     by_row = {
         one["id"]: made

@@ -8,6 +8,7 @@ row has the columns that there are.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -17,6 +18,7 @@ from typing import Any
 
 import apsw
 
+from cmem import fsutil
 from cmem.errors import CmemError
 
 Found = dict[str, Any]
@@ -24,6 +26,8 @@ Found = dict[str, Any]
 TRIES = 20
 _WAIT_S = 0.25
 _SUFFIXES = ("", "-wal")
+_COPIES = re.compile(r"claude-mem-(\d+)-.*", re.DOTALL)
+_OUTSIDE = re.compile(r"cmem-claude-mem-(\d+)-.*", re.DOTALL)
 SESSIONS, PROMPTS, TOOLS = "sdk_sessions", "user_prompts", "tool_uses"
 OBSERVATIONS, SUMMARIES = "observations", "session_summaries"
 TABLES = (SESSIONS, PROMPTS, TOOLS, OBSERVATIONS, SUMMARIES)
@@ -34,6 +38,9 @@ _KEYS = {
     OBSERVATIONS: ("memory_session_id",),
     SUMMARIES: ("memory_session_id",),
 }
+
+# What columns were called at first.
+_FORMERLY = {"content_session_id": "claude_session_id", "memory_session_id": "sdk_session_id"}
 
 
 class Peer:
@@ -49,7 +56,7 @@ class Peer:
     def count(self, table: str) -> int:
         if not self.columns[table]:
             return 0
-        return sum(1 for _ in self._conn.execute(f"SELECT 1 FROM {table}"))
+        return sum(1 for _ in self._run(f"SELECT 1 FROM {table}"))
 
     def rows(self, table: str, where: str = "1", values: tuple[Any, ...] = ()) -> Iterator[Found]:
         """The rows of a table, oldest first; none where there is no such table."""
@@ -59,17 +66,15 @@ class Peer:
         order = f"{time_column}, rowid" if self.has(table, time_column) else "rowid"
         query = f"SELECT rowid AS rowid_, * FROM {table} WHERE {where} ORDER BY {order}"
         names: list[str] = []
-        cursor = self._conn.execute(query, values)
-        for found in cursor:
-            names = names or [column[0] for column in cursor.getdescription()]
-            yield dict(zip(names, found, strict=True))
+        for found in self._run(query, values, names):
+            yield {name: _readable(one) for name, one in zip(names, found, strict=True)}
 
     def distinct(self, table: str, column: str) -> list[str]:
         """The different values of a column, none where there is no such column."""
         if not self.has(table, column):
             return []
         query = f"SELECT DISTINCT {column} FROM {table} WHERE {column} <> '' ORDER BY 1"
-        return [str(one) for (one,) in self._conn.execute(query)]
+        return [str(one) for (one,) in self._run(query)]
 
     def strangers(self, table: str, column: str) -> list[str]:
         """The sessions that rows of the table name and that have no row of their own."""
@@ -79,7 +84,21 @@ class Peer:
         if self.has(SESSIONS, column):
             query += f""" AND {column} NOT IN
                 (SELECT {column} FROM {SESSIONS} WHERE {column} IS NOT NULL)"""
-        return [str(name) for (name,) in self._conn.execute(query + " ORDER BY 1")]
+        return [str(name) for (name,) in self._run(query + " ORDER BY 1")]
+
+    def _run(
+        self, query: str, values: tuple[Any, ...] = (), names: list[str] | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, and in ``names`` what its columns are called. CmemError where the
+        tables are of a shape that nobody has seen."""
+        try:
+            cursor = self._conn.execute(query, values)
+            for found in cursor:
+                if names is not None and not names:
+                    names += [column[0] for column in cursor.getdescription()]
+                yield found
+        except apsw.Error as error:
+            raise CmemError(f"a table of claude-mem cannot be read: {error}") from error
 
     def folders(self) -> dict[str, str]:
         """The folder in which most was done for each project, by its name in small letters."""
@@ -89,16 +108,23 @@ class Peer:
                 continue
             query = f"""SELECT lower(project), cwd, count(*) FROM {table}
                 WHERE project IS NOT NULL AND cwd LIKE '/%' GROUP BY 1, 2"""
-            for project, cwd, count in self._conn.execute(query):
+            for project, cwd, count in self._run(query):
                 counted = (int(str(count)), str(cwd))
                 best[str(project)] = max(best.get(str(project), (0, "")), counted)
         return {project: cwd for project, (_, cwd) in best.items()}
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Peer]:
-    """A copy of the database, gone at the end. CmemError where it is none of claude-mem's."""
-    folder = tempfile.mkdtemp(prefix="cmem-claude-mem-")
+def opened(path: str, home: str = "") -> Iterator[Peer]:
+    """A copy of the database, gone at the end. CmemError where it is none of claude-mem's. The
+    copy lies in ``home``, where ``forget`` finds it if this process is killed; elsewhere while
+    there is no such folder. The next run takes it away."""
+    for place, pattern in ((home, _COPIES), (tempfile.gettempdir(), _OUTSIDE)):
+        if place:
+            fsutil.clear(place, pattern)
+    inside = bool(home) and os.path.isdir(home)
+    prefix = f"{'' if inside else 'cmem-'}claude-mem-{os.getpid()}-"
+    folder = tempfile.mkdtemp(prefix=prefix, dir=home if inside else None)
     try:
         conn = _open(_copy(path, folder), path)
         try:
@@ -154,6 +180,8 @@ def _open(copy: str, path: str) -> apsw.Connection:
         conn.close()
         if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
             raise CmemError(f"{path} is no SQLite database, or damaged") from error
+        if isinstance(error, apsw.Error):
+            raise CmemError(f"{path} cannot be read as claude-mem's: {error}") from error
         raise
     return conn
 
@@ -161,10 +189,20 @@ def _open(copy: str, path: str) -> apsw.Connection:
 def _prepare(conn: apsw.Connection, path: str) -> None:
     if conn.pragma("quick_check") != "ok":
         raise CmemError(f"{path} is damaged; let claude-mem repair it first")
+    for table in TABLES:
+        there = _columns(conn, table)
+        for name, former in _FORMERLY.items():
+            if former in there and name not in there:
+                conn.execute(f"ALTER TABLE {table} RENAME COLUMN {former} TO {name}").fetchall()
     for table, names in _KEYS.items():
         for name in names:
             if name in _columns(conn, table):
                 conn.execute(f"CREATE INDEX cmem_{table}_{name} ON {table}({name})").fetchall()
+
+
+def _readable(value: Any) -> Any:
+    """A value as text where it was kept as bytes."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _columns(conn: apsw.Connection, table: str) -> set[str]:

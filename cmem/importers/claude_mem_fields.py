@@ -42,8 +42,14 @@ def text(value: object) -> str:
     return clean(str(value)).strip() if value is not None else ""
 
 
+def prose(value: object) -> str:
+    """A text as it stands, its first and last spaces too; "" for one of nothing else."""
+    found = clean(str(value)) if value is not None else ""
+    return found if found.strip() else ""
+
+
 def title(narrative: str, facts: list[str]) -> str:
-    line = clean((narrative or "\n".join(facts)).partition("\n")[0], one_line=True)
+    line = clean((narrative.strip() or "\n".join(facts)).partition("\n")[0], one_line=True)
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
 
 

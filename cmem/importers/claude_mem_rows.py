@@ -14,19 +14,20 @@ from cmem import taint, tokens
 from cmem.importers import claude_mem_db as peer_db
 from cmem.importers import claude_mem_fields as fields
 from cmem.privacy.sanitise import clean
-from cmem.store import drafts, evidence, titles
+from cmem.store import drafts, evidence, takeover, titles
 
 if TYPE_CHECKING:
     from cmem.importers.claude_mem_db import Found
     from cmem.store.portable import Record
 
-NAME = "claude-mem"
+NAME = takeover.NAME
 _PROSE = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _LETTERS = {"prompt": "P", "tool_use": "T"}
-# Numbers of turns that no session reaches.
-_ALONE = 1_000_000_000
 _KEPT = (
     "id",
+    "content_hash",
+    "observed_model",
+    "observed_billing",
     "memory_session_id",
     "merged_into_project",
     "relevance_count",
@@ -49,7 +50,7 @@ class Session(NamedTuple):
 
 def prompt(session: Session, row: Found, started: int) -> Record:
     number, at = fields.whole(row.get("prompt_number")), fields.time(row, "created_at", started)
-    uid = evidence.uid_in(session.uid, NAME, "prompt", str(number), str(at))
+    uid = takeover.prompt_uid(session.uid, number, at)
     return {
         "record": "prompt",
         "uid": uid,
@@ -63,6 +64,18 @@ def prompt(session: Session, row: Found, started: int) -> Record:
         "cwd": "",
         "prompt_text": str(row.get("prompt_text") or ""),
     }
+
+
+def prompts(session: Session, rows: list[Found], started: int) -> list[Record]:
+    """The prompts. Of two that differ in their words alone, both are kept."""
+    made: dict[str, Record] = {}
+    for row in rows:
+        one = prompt(session, row, started)
+        if made.get(one["uid"], one)["prompt_text"] != one["prompt_text"]:
+            uid = drafts.digest(one["uid"], one["prompt_text"], by="\0")[:32]
+            one |= {"uid": uid, "native_prompt_hash": uid[:16]}
+        made.setdefault(one["uid"], one)
+    return list(made.values())
 
 
 def tool_use(session: Session, row: Found, started: int) -> Record:
@@ -100,7 +113,7 @@ def observation(
 ) -> Record:
     at, number = fields.time(row, "created_at", started), fields.whole(row.get("prompt_number"))
     facts = fields.lines(row.get("facts"))
-    narrative = fields.text(row.get("narrative")) or fields.text(row.get("text"))
+    narrative = fields.prose(row.get("narrative")) or fields.prose(row.get("text"))
     title = clean(str(row.get("title") or ""), one_line=True) or fields.title(narrative, facts)
     turn = number if sources else _own_turn(session, row, at)
     told = row.get("content_hash") or f"{row.get('id')}|{at}"
@@ -143,7 +156,7 @@ def _own_turn(session: Session, row: Found, at: int) -> int:
     """A turn for an observation that nothing is known of but itself: in one with others, they
     would be forgotten together."""
     name = drafts.digest(session.uid, str(at), str(row.get("id")), by="\0")
-    return _ALONE + int(name[:7], 16)
+    return takeover.ALONE + int(name[:7], 16)
 
 
 def _tokens(source: Record) -> int:

@@ -49,7 +49,7 @@ def groups(root: str, complain: Callable[[Problem], None]) -> list[Group]:
 
 def tell(group: Group, reading: Reading) -> Iterator[Told]:
     """What the session's file tells."""
-    teller = _Teller()
+    teller = _Teller(reading.millis)
     for path in group.files:
         for number, line in told.lines(path, reading):
             try:
@@ -62,7 +62,8 @@ def tell(group: Group, reading: Reading) -> Iterator[Told]:
 class _Teller:
     """One file's lines as events: what must be known from one line to the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, millis: Callable[[object, int], int]) -> None:
+        self._millis = millis
         self._session = self._cwd = self._branch = self._turn = self._model = ""
         self._calls: dict[str, tuple[str, object]] = {}
         self._outputs: dict[str, object] = {}
@@ -74,7 +75,7 @@ class _Teller:
 
     def line(self, line: dict[str, Any]) -> Iterator[Told]:
         """What one line tells, and what it shows to be over."""
-        self._at = told.millis(line.get("timestamp"), self._at)
+        self._at = self._millis(line.get("timestamp"), self._at)
         kind, body = line.get("type"), line.get("payload")
         if kind is None and "id" in line and not self._session:
             kind, body = "session_meta", line  # the oldest versions' first line

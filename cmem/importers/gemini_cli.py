@@ -51,7 +51,7 @@ def tell(group: Group, reading: Reading) -> Iterator[Told]:
         reading.complain(Problem(group.files[0], 0, detail))
         return
     for path in group.files:
-        teller = _Teller(_root_beside(path))
+        teller = _Teller(_root_beside(path), reading.millis)
         for number, line in _lines(path, reading):
             try:
                 yield from teller.line(line)
@@ -91,8 +91,8 @@ def _root_beside(path: str) -> str:
 class _Teller:
     """One file's lines as events: what must be known from one line to the next."""
 
-    def __init__(self, cwd: str) -> None:
-        self._cwd = cwd
+    def __init__(self, cwd: str, millis: Callable[[object, int], int]) -> None:
+        self._cwd, self._millis = cwd, millis
         self._session = self._prompt_id = self._answer = self._model = ""
         self._foreign = False
         self._met: set[str] = set()
@@ -103,7 +103,7 @@ class _Teller:
         if "sessionId" in line:
             self._session = word(line.get("sessionId")) or self._session
             self._foreign = line.get("kind") not in (None, "main")
-            self._at = told.millis(line.get("startTime"), self._at)
+            self._at = self._millis(line.get("startTime"), self._at)
         patch = line.get("$set")
         again = patch.get("messages") if isinstance(patch, dict) else None
         for message in again if isinstance(again, list) else [line]:
@@ -121,7 +121,7 @@ class _Teller:
         kind = message.get("type")
         if kind not in ("user", "gemini"):
             return
-        self._at = told.millis(message.get("timestamp"), self._at)
+        self._at = self._millis(message.get("timestamp"), self._at)
         if kind == "user":
             yield from self._user(message)
             return
@@ -162,7 +162,7 @@ class _Teller:
         if word(call.get("id")):
             fields["tool_use_id"] = call["id"]
         made = self._told("AfterTool", fields)
-        yield made._replace(at=told.millis(call.get("timestamp"), self._at))
+        yield made._replace(at=self._millis(call.get("timestamp"), self._at))
 
     def _over(self) -> Iterator[Told]:
         if self._prompt_id and self._answer:

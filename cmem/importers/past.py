@@ -16,6 +16,7 @@ from cmem.eid import WINDOW_MS
 from cmem.failpoint import FailpointError
 from cmem.importers.told import Told
 from cmem.model import (
+    Answered,
     CompactStarted,
     Entry,
     Event,
@@ -24,11 +25,12 @@ from cmem.model import (
     Repo,
     SessionStarted,
     ToolUsed,
+    TurnEnded,
     Unreadable,
 )
 from cmem.repo import read_repo
 from cmem.sift import Sieve
-from cmem.store import connection, evidence, imports, sessions, turns
+from cmem.store import connection, evidence, imports, projects, remake, sessions, takeover, turns
 from cmem.store.connection import transaction
 from cmem.take import close_turn, request_summary
 
@@ -56,11 +58,23 @@ class Scope:
     def __init__(self, limits: Limits) -> None:
         self._wanted = limits.project
         self._locate = ingest.Locator()
+        self._asked = self._met = False
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether a project is asked for and nothing was of it."""
+        return self._asked and not self._met
 
     def holds(self, cwd: str, repo: Repo | None = None) -> bool:
         """Whether what happened in ``cwd`` is wanted."""
         if not self._wanted:
             return True
+        self._asked = True
+        held = self._holds(cwd, repo)
+        self._met = self._met or held
+        return held
+
+    def _holds(self, cwd: str, repo: Repo | None) -> bool:
         if self._wanted.startswith("/"):
             return (cwd + "/").startswith(self._wanted.rstrip("/") + "/")
         found = repo if repo is not None else Repo(*read_repo(cwd))
@@ -88,12 +102,13 @@ class Past:
     ) -> None:
         self.count = Count()
         self._home, self._conn, self._host, self._now = home, conn, host, now
-        self._limits, self._scope = limits, Scope(limits)
+        self._limits, self.scope = limits, Scope(limits)
         self._locate, self._sieve = ingest.Locator(), Sieve(home)
         self._owners = imports.prompt_owners(conn, host)
         self._states: dict[tuple[str, str], str] = {}
         self._last: dict[str, str] = {}
         self._met: set[str] = set()
+        self._resumed: set[tuple[str, str]] = set()
         self._off: dict[tuple[str, str], bool] = {}
 
     def take(self, tale: Iterable[Told]) -> None:
@@ -101,6 +116,7 @@ class Past:
         self._states.clear()
         self._last.clear()
         self._met.clear()
+        self._resumed.clear()
         batch: list[Entry] = []
         size = 0
         for told in tale:
@@ -141,7 +157,7 @@ class Past:
         key = (session, entry.cwd)
         if key not in self._off:
             said = off.reason(self._home, cwd=entry.cwd, repo=entry.repo, session=session)
-            self._off[key] = bool(said) or not self._scope.holds(entry.cwd, entry.repo)
+            self._off[key] = bool(said) or not self.scope.holds(entry.cwd, entry.repo)
         return self._off[key]
 
     # --- what comes in ----------------------------------------------------------------
@@ -183,6 +199,8 @@ class Past:
             return
         found = sessions.find(self._conn, origin.host, origin.session)
         self._met.add(origin.session)
+        self._settle_session(found, origin)
+        self._reopen(found, event)
         taken = ingest.take_event(self._conn, event, locate=self._locate, now=self._now)
         if found is not None and isinstance(event, ToolUsed) and event.outcome == "failed":
             imports.learn_failure(self._conn, found.id, event)
@@ -231,12 +249,60 @@ class Past:
             return HELD if shown else AWAY
         if owner is not None or evidence.has_prompt(self._conn, session, event):
             return AWAY
+        theirs = takeover.held(
+            self._conn, session.id, event.text, at=origin.at, within_ms=WINDOW_MS
+        )
+        if theirs is not None:
+            return AWAY if theirs.hidden else self._take_over(theirs, session, event)
+        if takeover.lost(self._conn, session, at=origin.at, within_ms=WINDOW_MS):
+            return AWAY
         # A hook of a host, or of a version, that gives prompts no ids.
         if imports.has_words(self._conn, session.id, event.text, at=origin.at, within_ms=WINDOW_MS):
             return AWAY
         if imports.lost_words(self._conn, session.id, at=origin.at, within_ms=WINDOW_MS):
             return AWAY
         return NEW
+
+    def _take_over(
+        self, theirs: takeover.Held, session: sessions.Session, event: PromptSubmitted
+    ) -> str:
+        """A prompt that claude-mem has told of is the host's own from now on, and what is missing
+        of its turn comes in."""
+        standing = turns.standing(self._conn, session.id, prompt_id="")
+        if standing.open is not None:
+            end = turn_rules.End("interrupted", "next-prompt")
+            close_turn(self._conn, standing.open.id, session.id, end, now=self._now)
+        sessions.touch(self._conn, session.id, at=event.origin.at)
+        takeover.take(self._conn, theirs, session, event)
+        return HELD
+
+    def _settle_session(self, found: sessions.Session | None, origin: Origin) -> None:
+        """A session that only claude-mem has told of is in the folder that the host tells."""
+        if found is None or found.cwd or not origin.cwd:
+            return
+        if takeover.is_homeless(self._conn, found.id):
+            identity = self._locate(origin)
+            project = projects.resolve(self._conn, identity, now=self._now)
+            takeover.settle(
+                self._conn, found.id, cwd=origin.cwd, project=project, source=identity.source
+            )
+
+    def _reopen(self, found: sessions.Session | None, event: Event) -> None:
+        """A turn that an earlier import took for over goes on where its transcript does."""
+        origin = event.origin
+        key = (origin.session, origin.prompt_id)
+        if found is None or not origin.prompt_id or key in self._resumed:
+            return
+        fresh = isinstance(event, ToolUsed | TurnEnded | Answered) and not (
+            evidence.seen(self._conn, origin.eid)
+            or (
+                isinstance(event, ToolUsed)
+                and evidence.has_tool(self._conn, found, event.tool_use_id)
+            )
+        )
+        if fresh:
+            self._resumed.add(key)
+            remake.reopen(self._conn, found.id, origin.prompt_id)
 
     # --- the end of a group -----------------------------------------------------------
 

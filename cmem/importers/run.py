@@ -18,7 +18,7 @@ from cmem.errors import BusyError, CmemError
 from cmem.hosts.wire import HOSTS
 from cmem.importers import claude_code, codex, gemini_cli
 from cmem.importers.past import Count, Limits, Past, Scope
-from cmem.importers.told import Group, Importer, Problem, Reading, Told
+from cmem.importers.told import Group, Importer, Problem, Reading, Told, in_time
 from cmem.store import connection, evidence, maintain
 from cmem.store.connection import transaction
 
@@ -97,12 +97,15 @@ def look(importer: Importer, found: Found, *, limits: Limits, now: int) -> Repor
     seen: dict[str, set[str]] = {"session": set(), "prompt": set(), "tool": set()}
     kinds, scope, wanted = HOSTS[importer.HOST].kinds, Scope(limits), dict[str, bool]()
     for group in _recent(found.groups, limits):
-        reading = Reading(problems.append, lambda _size: None, _is_complete(group, now))
-        for told in importer.tell(group, reading):
+        reading = Reading(
+            problems.append, lambda _size: None, _is_complete(group, now), _latest(now)
+        )
+        for told in in_time(importer.tell(group, reading), otherwise=_changed(group, now)):
             cwd = str(told.fields.get("cwd"))
             wanted[cwd] = wanted[cwd] if cwd in wanted else scope.holds(cwd)
             if wanted[cwd] and told.at >= limits.since:
                 _note(seen, told, is_prompt=kinds.get(told.event) == "prompt")
+    _check(scope, importer, found, limits=limits)
     counts = Count(*(len(seen[name]) for name in ("session", "prompt", "tool")))
     return _report(importer, found, counts=counts, problems=problems, dry_run=True)
 
@@ -128,11 +131,19 @@ def run(
             ingest.ingest(home, conn, now=clock())
             job = _Job(home, conn, settings, importer, limits=limits, clock=clock)
             job.go(found, progress)
+            _check(job.scope, importer, found, limits=limits)
             return job.report(found)
         finally:
             conn.close()
     finally:
         lock.release(fd)
+
+
+def _check(scope: Scope, importer: Importer, found: Found, *, limits: Limits) -> None:
+    if scope.is_missed:
+        raise CmemError(
+            f"no session of {importer.TITLE} in {found.folder} is of a project {limits.project}"
+        )
 
 
 class _Job:
@@ -155,6 +166,10 @@ class _Job:
         self._problems: list[Problem] = []
         self._unchanged = self._read = 0
         self._drain_at = time.monotonic() + DRAIN_S
+
+    @property
+    def scope(self) -> Scope:
+        return self._past.scope
 
     def go(self, found: Found, progress: Progress | None) -> None:
         self._observe()  # what a run that was cut off has left
@@ -188,8 +203,10 @@ class _Job:
             return
         complete = _is_complete(group, self._clock())
         troubled, before = len(self._problems), self._past.count
-        reading = Reading(self._complain, advance, complete)
-        self._past.take(self._importer.tell(group, reading))
+        now = self._clock()
+        reading = Reading(self._complain, advance, complete, _latest(now))
+        tale = self._importer.tell(group, reading)
+        self._past.take(in_time(tale, otherwise=_changed(group, now)))
         self._observe()
         fresh = self._problems[troubled:]
         after = self._past.count
@@ -255,6 +272,15 @@ def _report(
 def _recent(groups: Sequence[Group], limits: Limits) -> list[Group]:
     """The groups in which something may be of the time that is asked for."""
     return [group for group in groups if group.changed_ns >= limits.since * 1_000_000]
+
+
+def _latest(now: int) -> int:
+    """The latest time that something can have happened at, with a clock that is a bit wrong."""
+    return max(now, ingest.SANE_MS) + ingest.DAY_MS
+
+
+def _changed(group: Group, now: int) -> int:
+    return min(group.changed_ns // 1_000_000, now)
 
 
 def _is_complete(group: Group, now: int) -> bool:

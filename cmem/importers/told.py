@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -12,6 +12,7 @@ from cmem.hosts import payload
 
 MAX_LINE = 32 * 1024 * 1024
 _NOT_UTF8 = (b"\xff\xfe", b"\xfe\xff")
+_MOST_WAITING = 1000
 _LATEST_MS = 253_402_300_800_000  # the year 10000
 
 
@@ -42,12 +43,19 @@ class Group(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How a group is read: whom to tell of problems and of bytes read, and whether nothing has
-    been written to it for long enough that it is complete."""
+    """How a group is read: whom to tell of problems and of bytes read, whether nothing has been
+    written to it for long enough that it is complete, and which times are of the future."""
 
     complain: Callable[[Problem], None]
     advance: Callable[[int], None]
     complete: bool
+    latest: int = _LATEST_MS
+
+    def millis(self, value: object, before: int) -> int:
+        """The time of a line; that of the one ``before`` it where it has none, or one that is
+        still to come."""
+        at = millis(value, before)
+        return at if at <= self.latest else before
 
 
 class Importer(Protocol):
@@ -74,7 +82,9 @@ def walk(
     def refuse(error: OSError) -> None:
         complain(Problem(error.filename or root, 0, error.strerror or "cannot be read"))
 
-    found = [root] if os.path.isfile(root) else _files(root, refuse)
+    found = (
+        [root] if os.path.isfile(root) else _files(root, suffixes, complain=complain, refuse=refuse)
+    )
     for path in found:
         if path.endswith(suffixes):
             try:
@@ -86,9 +96,18 @@ def walk(
                 yield path, seen.st_size, seen.st_mtime_ns
 
 
-def _files(root: str, refuse: Callable[[OSError], None]) -> Iterator[str]:
+def _files(
+    root: str,
+    suffixes: tuple[str, ...],
+    *,
+    complain: Callable[[Problem], None],
+    refuse: Callable[[OSError], None],
+) -> Iterator[str]:
     for folder, folders, names in os.walk(root, onerror=refuse):
         folders.sort()
+        for name in folders:
+            if name.endswith(suffixes):
+                complain(Problem(os.path.join(folder, name), 0, "is a folder"))
         yield from (os.path.join(folder, name) for name in sorted(names))
 
 
@@ -161,6 +180,22 @@ def millis(value: object, before: int) -> int:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return int(value) if 0 < value < _LATEST_MS else before
     return before
+
+
+def in_time(tale: Iterable[Told], *, otherwise: int) -> Iterator[Told]:
+    """The events, those at the beginning of which no time is known (0) at that of the first that
+    has one; where none has, at ``otherwise``."""
+    waiting: list[Told] = []
+    known = 0
+    for one in tale:
+        known = known or one.at or (otherwise if len(waiting) == _MOST_WAITING else 0)
+        if not known:
+            waiting.append(one)
+            continue
+        yield from (early._replace(at=known) for early in waiting)
+        waiting.clear()
+        yield one if one.at else one._replace(at=known)
+    yield from (early._replace(at=otherwise) for early in waiting)
 
 
 def texts(content: object) -> str:

@@ -12,6 +12,7 @@ WAIT_MS = 10_000
 FOLDERS = ("backups", "filtered", "quarantine", "recall", "reports", "spill")
 # With what SQLite, the launcher and a killed write leave beside a file.
 PREFIXES = (
+    "claude-mem-",
     "compress.log",
     "config.toml",
     "hook.",

@@ -158,14 +158,14 @@ def done(seen: View, told: tuple[str, ...]) -> str:
     parts += [f"ran {listed(ran, 4)}"] if ran else []
     parts += [f"committed {sha}" for sha, _line, _source in seen.commits if sha]
     sentence = text.shorten("; ".join(parts), 900)
-    return f"{sentence}{_edits(seen)}." if sentence else ""
+    return f"{sentence}{_turn(seen)}." if sentence else ""
 
 
-def _edits(seen: View) -> str:
-    """Which edits: they alone tell two turns apart that changed the same file and said no more,
-    and a text that is the same twice is stored once."""
-    ids = sorted({one.source for one in seen.changes})
-    return f" (T{ids[0]}–T{ids[-1]})" if len(ids) > 1 else f" (T{ids[0]})" if ids else ""
+def _turn(seen: View) -> str:
+    """Whose edits: that alone tells two turns apart that changed the same file and said no more,
+    and a text that is the same twice is stored once. The turn's number and not those of the tool
+    uses: the text goes to other machines, and there these are another's."""
+    return f" (turn {seen.unit.turn_number})" if seen.changes else ""
 
 
 def result(seen: View, known: list[str]) -> str:

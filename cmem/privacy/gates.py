@@ -3,10 +3,13 @@
 The payload is looked at as bytes, so that the many that hold nothing pay microseconds and
 load neither ``json`` nor ``re``. A hit only costs time; a miss would cost a secret: a gate
 must fire wherever its rule (``rules.py``, ``scrub.py``) could match, in every spelling JSON
-has for it. What hides a word from a search for it is taken away first (``seen.py``).
+has for it. What hides a word from a search for it is taken away first (``seen.py``, which is
+loaded only where there may be something of the kind).
 """
 
-from cmem.privacy.seen import shown, spelled
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Looked for in the payload as it is: token formats are case-sensitive.
 EXACT = (
@@ -90,21 +93,12 @@ _HEADS = frozenset([name[1:4] for name in DOTTED])
 # An ASCII letter written as an escape hides every literal above, and a line break the word
 # behind it; no host writes one so. So does the first half of a letter of mathematics.
 ESCAPED = (
-    *(
-        b"\\u0009",
-        b"\\u000a",
-        b"\\u000A",
-        b"\\u000d",
-        b"\\u000D",
-        b"\\u002",
-        b"\\u003",
-        b"\\u004",
-        b"\\u005",
-        b"\\u006",
-        b"\\u007",
-    ),
-    *(b"\\ud835", b"\\uD835"),
-)
+    b"\\u0009", b"\\u000a", b"\\u000A", b"\\u000d", b"\\u000D", b"\\u002", b"\\u003", b"\\u004",
+    b"\\u005", b"\\u006", b"\\u007", b"\\ud835", b"\\uD835",
+)  # fmt: skip
+
+# How those entities begin that are taken away, and the one that may hide another (seen.NAMES).
+ENTITIES = frozenset(b"sh zw lr rl Ze No Ne In Ap it ic af am".split())
 
 # Common inside words ("task-", "msg."): only a start of a word followed by a long token counts.
 TOKENS = (b"sk-", b"hf_", b"npm_", b"pypi-", b"SG.", b"eyJ", b"gsk_", b"r8_", b"xai-", b"pplx-")
@@ -134,14 +128,35 @@ _IN_STORE = bytes(_WORD) + b"./@-"
 def hit(payload: bytes) -> bool:
     """Whether the payload has to be scrubbed."""
     # Whatever matches in the payload does so in what is seen of it, but for the start of a word.
-    seen = shown(payload)
+    seen = _shown(payload)
     return _hit(seen, payload) or _listed(seen)
 
 
 def form(text: bytes) -> bool:
     """Whether the text may hold a secret that shows by its form alone."""
-    seen = shown(text)
+    seen = _shown(text)
     return _formed(seen, text) or any(literal in seen for literal in WORDED)
+
+
+def _shown(payload: bytes) -> bytes:
+    if _is_plain(payload):
+        return payload
+    from cmem.privacy.seen import shown
+
+    return shown(payload)
+
+
+def _is_plain(payload: bytes) -> bool:
+    """Whether it is certain that the payload looks as it is written."""
+    if not payload.isascii() or b"\x7f" in payload:
+        return False
+    if b"\\" in payload and (b"\\u" in payload or b"\\b" in payload or b"\\f" in payload):
+        return False
+    if b"<" in payload and (b"<w" in payload or b"<W" in payload):
+        return False
+    if b"&" not in payload:
+        return True
+    return b"&#" not in payload and ENTITIES.isdisjoint([r[:2] for r in payload.split(b"&")[1:]])
 
 
 def _hit(payload: bytes, given: bytes) -> bool:
@@ -151,7 +166,11 @@ def _hit(payload: bytes, given: bytes) -> bool:
         for literal in ESCAPED:
             if literal in given:
                 return True
-    folded = payload.lower()
+    read = folded = payload.lower()
+    if b"\\u" in folded or not folded.isascii():
+        from cmem.privacy.seen import spelled
+
+        read = spelled(folded)
     for literal in FOLDED:
         if literal in folded:
             return True
@@ -163,7 +182,7 @@ def _hit(payload: bytes, given: bytes) -> bool:
     return (
         _commanded(folded)
         or _dotted(folded)
-        or _private(spelled(folded))
+        or _private(read)
         or (b".env" in folded and _dotenv(folded))
         or (b"://" in payload and _userinfo(payload))
         or _key_file(folded)
@@ -202,7 +221,11 @@ def _listed(payload: bytes) -> bool:
     return False
 
 
-# --- what counts beside literals ------------------------------------------------------
+def _places(text: bytes, literal: bytes) -> "Iterator[int]":
+    at = text.find(literal)
+    while at >= 0:
+        yield at
+        at = text.find(literal, at + 1)
 
 
 def _commanded(folded: bytes) -> bool:
@@ -241,14 +264,12 @@ def _dumps() -> "frozenset[bytes]":
 
 
 def _dotted(folded: bytes) -> bool:
-    if _HEADS.isdisjoint([word[:3] for word in folded.split(b".")]):
-        return False
-    return any(name in folded for name in DOTTED)
+    begins = [word[:3] for word in folded.split(b".")]
+    return not _HEADS.isdisjoint(begins) and any(name in folded for name in DOTTED)
 
 
 def _token(payload: bytes, literal: bytes) -> bool:
-    at = payload.find(literal)
-    while at >= 0:
+    for at in _places(payload, literal):
         after = payload[at + len(literal) : at + len(literal) + 8]
         if (
             len(after) == 8
@@ -256,7 +277,6 @@ def _token(payload: bytes, literal: bytes) -> bool:
             and (payload[at - 1 : at] == b"_" or _starts(payload, at))
         ):
             return True
-        at = payload.find(literal, at + 1)
     return False
 
 
@@ -275,25 +295,21 @@ def _starts(payload: bytes, at: int) -> bool:
 
 
 def _private(folded: bytes) -> bool:
-    at = folded.find(b"private")
-    while at >= 0:
+    for at in _places(folded, b"private"):
         before = folded[max(0, at - 160) : at]
         for opener in _OPENERS:
             if opener in before:
                 return True
-        at = folded.find(b"private", at + 1)
     return False
 
 
 def _dotenv(folded: bytes) -> bool:
     """A file named .env, .envrc or .env.local; not process.env, os.environ."""
-    at = folded.find(b".env")
-    while at >= 0:
+    for at in _places(folded, b".env"):
         if _starts(folded, at) or (
             folded[at + 4 : at + 5] in _AFTER_NAME and not _is_object(folded, at)
         ):
             return True
-        at = folded.find(b".env", at + 1)
     return False
 
 
@@ -307,30 +323,25 @@ def _is_object(folded: bytes, end: int) -> bool:
 
 def _userinfo(payload: bytes) -> bool:
     """A password inside a URL: something, a colon, something, an at sign, before any slash."""
-    at = payload.find(b"://")
-    while at >= 0:
+    for at in _places(payload, b"://"):
         start = at + 3
         end = payload.find(b"@", start, start + 1300)
         if end > 0 and b":" in payload[start:end] and b"/" not in payload[start:end]:
             return True
-        at = payload.find(b"://", start)
     return False
 
 
 def _key_file(folded: bytes) -> bool:
     """A file name that ends in .key; not a property named key."""
-    at = folded.find(b".key")
-    while at >= 0:
+    for at in _places(folded, b".key"):
         if folded[at + 4 : at + 5] in _AFTER_NAME and at and folded[at - 1] in _NAME:
             return True
-        at = folded.find(b".key", at + 1)
     return False
 
 
 def _listing(folded: bytes, word: bytes) -> bool:
     """The word as a whole command (``env | sort``), which prints every variable."""
-    at = folded.find(word)
-    while at >= 0:
+    for at in _places(folded, word):
         end = at + len(word)
         if folded[end : end + 1] in _AFTER_LISTING and _starts(folded, at):
             after = folded[end : end + 24].lstrip(b" ")
@@ -338,7 +349,6 @@ def _listing(folded: bytes, word: bytes) -> bool:
                 return True
             if word == b"env" and after[0] in _WORD_OF_ENV and _is_bare(folded[end : end + 1500]):
                 return True
-        at = folded.find(word, end)
     return False
 
 
@@ -358,41 +368,31 @@ def _echoed(folded: bytes, verb: bytes) -> bool:
     """Whether a shell prints a variable by whose name it may be a secret."""
     if b"$" not in folded:
         return False
-    at = folded.find(verb)
-    while at >= 0:
-        line = folded[at + len(verb) : at + len(verb) + 320]
-        if b"$" in line:
-            name = line[line.find(b"$") :]
-            for telling in _TELLING:
-                if telling in name:
-                    return True
-        at = folded.find(verb, at + len(verb))
+    for at in _places(folded, verb):
+        _, sign, name = folded[at + len(verb) : at + len(verb) + 320].partition(b"$")
+        if sign and any(telling in name for telling in _TELLING):
+            return True
     return False
 
 
 def _inline(folded: bytes, name: bytes) -> bool:
     """Whether the program with this name may be given a text to run."""
-    at = folded.find(name)
-    while at >= 0:
+    for at in _places(folded, name):
         end = at + len(name)
         if folded[at - 1 : at] != b"." and (folded[end : end + 1] or b" ")[0] not in _WORD:
             after = folded[end : end + 900]
-            for flag in _FLAGS:
-                if flag in after:
-                    return True
-        at = folded.find(name, end)
+            if any(flag in after for flag in _FLAGS):
+                return True
     return False
 
 
 def _password_store(folded: bytes) -> bool:
     """``pass`` and one name, which prints the password of that name."""
-    at = folded.find(b"pass ")
-    while at >= 0:
+    for at in _places(folded, b"pass "):
         if _starts(folded, at):
             name = folded[at + 5 : at + 280].replace(b"\\/", b"/")
             rest = name.lstrip(_IN_STORE)
             end = rest.lstrip(b" ")
             if len(rest) < len(name) and (not end or end[0] in _ENDS or end.startswith(_OPTIONS)):
                 return True
-        at = folded.find(b"pass ", at + 5)
     return False

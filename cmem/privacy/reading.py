@@ -48,7 +48,9 @@ def is_unseen(code: int) -> bool:
 
 def _beyond_ascii(text: str) -> bytes:
     """The characters of the text that are not ASCII, one behind the other."""
-    return b"" if text.isascii() else text.encode("utf-8", "surrogatepass").translate(None, seen.ASCII)
+    return (
+        b"" if text.isascii() else text.encode("utf-8", "surrogatepass").translate(None, seen.ASCII)
+    )
 
 
 def _is_plain(text: str, rare: bytes) -> bool:

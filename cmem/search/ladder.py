@@ -86,9 +86,12 @@ def climb(conn: apsw.Connection, query: Query, scope: Scope, *, limit: int, now:
     for step, look in looks:
         mended = mending.mend(conn, query, words, scope, look=look)
         if mended:
-            others = _words(conn, mended.query, scope, limit=limit, now=now)
+            best, rows = _strict(conn, mended.query, scope, limit=limit, now=now)
+            if not rows and not loose:
+                rows = _any(
+                    conn, mended.query, scope, best, is_answered=False, limit=limit, now=now
+                )
             known = {(row.record.kind, row.record.ref) for row in loose}
-            rows = others[ALL_WORDS] or ([] if loose else others.get(ANY_WORD, []))
             rows = [row for row in rows if (row.record.kind, row.record.ref) not in known]
             if rows:
                 # Few of the words as typed must not crowd out all of the words as meant.
@@ -104,23 +107,45 @@ def _words(
     conn: apsw.Connection, query: Query, scope: Scope, *, limit: int, now: int
 ) -> dict[str, list[Scored]]:
     """The steps that take the words as they are."""
-    best = _best(conn, query, scope)
-    words = _shares(conn, query) if best.relevance else []
-    strict = _rerank(conn, best, query, words=words, limit=limit, now=now, floor=1.0)
+    best, strict = _strict(conn, query, scope, limit=limit, now=now)
     found = {ALL_WORDS: strict}
     # Raw evidence often only repeats the question; it does not make other rows worthless.
     is_answered = any(row.record.kind in "OS" for row in strict)
-    pieces = queries.atoms(query)
-    is_whole = list(pieces) == [query.units[0].match]
-    if len(strict) < limit and not is_whole and not (is_answered and len(query.units) == 1):
-        rare = _rare(conn, small.without(pieces), scope)
-        loose = _loose(conn, query, scope, weights=rare, least=WORTHWHILE * is_answered)
-        for document in best.relevance:
-            loose.relevance.pop(document, None)
-        left = limit - len(strict)
-        words = [sum([rare.get(atom, 0.0) for atom in unit.atoms]) for unit in query.units]
-        found[ANY_WORD] = _rerank(conn, loose, query, words=words, limit=left, now=now, floor=0.0)
+    is_whole = list(queries.atoms(query)) == [query.units[0].match]
+    left = limit - len(strict)
+    if left > 0 and not is_whole and not (is_answered and len(query.units) == 1):
+        found[ANY_WORD] = _any(
+            conn, query, scope, best, is_answered=is_answered, limit=left, now=now
+        )
     return found
+
+
+def _strict(
+    conn: apsw.Connection, query: Query, scope: Scope, *, limit: int, now: int
+) -> tuple[Pool, list[Scored]]:
+    """What was looked at of the rows with every unit, and the best of them."""
+    best = _best(conn, query, scope)
+    words = _shares(conn, query) if best.relevance else []
+    return best, _rerank(conn, best, query, words=words, limit=limit, now=now, floor=1.0)
+
+
+def _any(
+    conn: apsw.Connection,
+    query: Query,
+    scope: Scope,
+    best: Pool,
+    *,
+    is_answered: bool,
+    limit: int,
+    now: int,
+) -> list[Scored]:
+    """The best rows with some of the words, of those that are not in ``best``."""
+    rare = _rare(conn, small.without(queries.atoms(query)), scope)
+    loose = _loose(conn, query, scope, weights=rare, least=WORTHWHILE * is_answered)
+    for document in best.relevance:
+        loose.relevance.pop(document, None)
+    words = [sum([rare.get(atom, 0.0) for atom in unit.atoms]) for unit in query.units]
+    return _rerank(conn, loose, query, words=words, limit=limit, now=now, floor=0.0)
 
 
 def _shares(conn: apsw.Connection, query: Query) -> list[float]:
@@ -128,10 +153,14 @@ def _shares(conn: apsw.Connection, query: Query) -> list[float]:
     if len(query.units) == 1:
         return [1.0]
     size = max(find.size(conn), 1)
-    counts = [find.about(conn, queries.in_text(unit.match)) for unit in query.units[:PIECES_MAX]]
-    weights = [log(1 + size / max(count, 1)) for count in counts]
-    weights += [0.0] * (len(query.units) - len(counts))
+    weights = [log(1 + size / max(count, 1)) for count in _abouts(conn, query)]
+    weights += [0.0] * (len(query.units) - len(weights))
     return [weight / sum(weights) for weight in weights]
+
+
+def _abouts(conn: apsw.Connection, query: Query) -> list[int]:
+    """How many rows have each of the first units."""
+    return [find.about(conn, queries.in_text(unit.match)) for unit in query.units[:PIECES_MAX]]
 
 
 def _best(conn: apsw.Connection, query: Query, scope: Scope) -> Pool:
@@ -146,22 +175,40 @@ def _best(conn: apsw.Connection, query: Query, scope: Scope) -> Pool:
     few = None if find.is_narrow(scope) else _few(conn, query, scope)
     if few is not None:
         return pool.of(few, 1.0)
-    common = find.about(conn, match)
+    in_turn = queries.match_in_turn(query, _little(query))
+    common = find.about(conn, in_turn)
     if scoped != match or find.is_narrow(scope) or common <= 4 * RANKED_MAX:
-        every = find.oldest(conn, scoped, scope, limit=RANKED_MAX + 1)
+        every = find.oldest(conn, find.scoped(in_turn, scope), scope, limit=RANKED_MAX + 1)
         if len(every) <= RANKED_MAX:
             title = queries.match_title(query)
-            return pool.ranked(conn, scoped, every[::-1], title=title, scope=scope)
+            by = _telling(conn, query)
+            whole = dict.fromkeys(every, 1.0)
+            return pool.ranked(conn, scoped, whole, by=by, title=title, scope=scope)
+    if len(query.units) > 1:
+        # Looking for all words in the titles goes through those of the rarest.
+        common = max(common, min(_abouts(conn, query)))
     return _newest(conn, query, scope, common=common)
+
+
+def _little(query: Query) -> list[Unit]:
+    """The small words of a question, the longer first, which are mostly the rarer."""
+    little = [unit for unit in query.units if small.is_small(unit.match)]
+    return sorted(little, key=lambda unit: -len(unit.shown))
+
+
+def _telling(conn: apsw.Connection, query: Query) -> str:
+    """The words that tell one row from another: bm25 goes through all rows of each word to know
+    how rare it is, and those that are in many say next to nothing."""
+    counted = list(zip(_abouts(conn, query), query.units, strict=False))
+    fewest = min([count for count, _ in counted])
+    units = tuple([unit for count, unit in counted if count <= max(WALKED_MAX, fewest)])
+    return queries.match_all(query._replace(units=units, excluded=()))
 
 
 def _few(conn: apsw.Connection, query: Query, scope: Scope) -> list[int] | None:
     """All rows with every unit where those are so few that all are shown, so that nothing has to
     be ranked; None where there are more."""
-    # The longer of two small words is mostly the rarer one.
-    little = [unit for unit in query.units if small.is_small(unit.match)]
-    little.sort(key=lambda unit: -len(unit.shown))
-    match = find.scoped(queries.match_in_turn(query, little), scope)
+    match = find.scoped(queries.match_in_turn(query, _little(query)), scope)
     texts = min(find.size(conn) // ROWS_PER_TEXT, TEXTS_MAX)
     parts = [_part(conn, unit) for unit in query.units] if texts else []
     if parts != [unit.match for unit in query.units] and texts:
@@ -237,16 +284,15 @@ def _loose(
     for piece, weight in weights.items():
         for document in _holding(conn, queries.in_text(piece), covered):
             covered[document] += weight
-    worthwhile = [document for document in every if covered[document] >= least]
+    worthwhile = {document: share for document, share in covered.items() if share >= least}
     if not is_common:
-        worthwhile.sort(key=lambda document: (-covered[document], -document))
         title = queries.in_title(" OR ".join(weights))
-        found = pool.ranked(conn, match, worthwhile, title=title, scope=scope)
+        found = pool.ranked(conn, match, worthwhile, by=match, title=title, scope=scope)
     return found._replace(
         relevance={
-            document: (found.relevance[document] + covered[document]) / 2
-            for document in worthwhile
-            if document in found.relevance
+            document: (relevance + worthwhile[document]) / 2
+            for document, relevance in found.relevance.items()
+            if document in worthwhile
         }
     )
 

@@ -12,7 +12,7 @@ from cmem.store import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import apsw
 
@@ -46,15 +46,22 @@ def add(pool: Pool, found: Sequence[Candidate], relevance: float) -> None:
 
 
 def ranked(
-    conn: apsw.Connection, match: str, documents: Sequence[int], *, title: str, scope: Scope
+    conn: apsw.Connection,
+    match: str,
+    documents: Mapping[int, float],
+    *,
+    by: str,
+    title: str,
+    scope: Scope,
 ) -> Pool:
-    """The best of ``documents``, which all match, the most wanted first: relevance by bm25.
-    Of too many those count that ``title`` finds, which looks in the titles, and the first."""
+    """The best of ``documents``, which all match and are told with how much of the words each
+    holds: relevance by bm25 of ``by``. Of too many those count that hold most, of equals those
+    that ``title`` finds, which looks in the titles, then the newest."""
     if len(documents) <= BEST:
-        return _relative(find.ranked(conn, match, documents))
-    titled = find.among(conn, f"({title}) AND ({match})", documents)
-    order = dict.fromkeys([*(one for one in documents if one in titled), *documents])
-    found = find.ranked(conn, match, list(order)[:BEST])
+        return _relative(find.ranked(conn, by, list(documents)))
+    titled = find.among(conn, f"({title}) AND ({match})", list(documents))
+    order = sorted(documents, key=lambda one: (-documents[one], one not in titled, -one))
+    found = find.ranked(conn, by, order[:BEST])
     pool = _relative(found)
     first = find.at(conn, [document for document, _ in found[:OBSERVED]])
     pool.read.update({one.document: one for one in first})
@@ -63,8 +70,8 @@ def ranked(
         return pool
     only = scope._replace(kinds=("O", "S"))
     observed = find.last(conn, find.scoped(match, only), only, limit=OBSERVED)
-    more = [one for one in observed if one in order and one not in pool.relevance]
-    return pool._replace(relevance=_relative([*found, *find.ranked(conn, match, more)]).relevance)
+    more = [one for one in observed if one in documents and one not in pool.relevance]
+    return pool._replace(relevance=_relative([*found, *find.ranked(conn, by, more)]).relevance)
 
 
 def _relative(found: Sequence[tuple[int, float]]) -> Pool:

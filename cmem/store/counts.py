@@ -13,7 +13,9 @@ from cmem.store.rows import rows, value
 # subtracted. Subagents' last messages lie among the tool uses and are none.
 SESSIONS = """SELECT count(*) FROM sessions s WHERE
     EXISTS (SELECT 1 FROM user_prompts p WHERE p.session_id = s.id AND p.hidden_at IS NULL)
-    OR EXISTS (SELECT 1 FROM tool_uses t WHERE t.session_id = s.id AND t.hidden_at IS NULL)"""
+    OR EXISTS (SELECT 1 FROM tool_uses t WHERE t.session_id = s.id AND t.hidden_at IS NULL)
+    OR s.host <> 'user' AND EXISTS (SELECT 1 FROM observations o
+        WHERE o.session_id = s.id AND o.hidden_at IS NULL)"""
 PROMPTS = "SELECT count(*) FROM user_prompts WHERE kind = 'user' AND hidden_at IS NULL"
 TOOL_USES = """SELECT
     (SELECT count(*) FROM tool_uses WHERE tool_use_id NOT LIKE 'subagent:%')

@@ -11,21 +11,34 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from cmem.store.recent import Observation
+    from cmem.store.recent import Observation, Summary
 
     Turn = tuple[int, int, str, str]  # turn, prompt, what was asked, what was answered
     Own = tuple[int, Observation]  # turn, row
+    # where, tool, what it was given as stored, whether it came from outside
+    Call = tuple[str, str, "str | bytes | None", bool]
 
-SESSION = """SELECT id, last_event_at FROM sessions
+SESSION = """SELECT id, started_at, host FROM sessions
     WHERE host IN ({}) AND content_session_id = ? ORDER BY id DESC LIMIT 1"""
+_TOLD = """FROM turns t CROSS JOIN user_prompts p ON p.turn_id = t.id
+    WHERE t.session_id = ? AND t.private = 0 AND t.hidden_at IS NULL
+        AND p.hidden_at IS NULL AND p.kind = 'user'"""
 # An answer that may repeat what came from outside is not told.
-TURNS = """SELECT t.id, p.id, substr(p.prompt_text, 1, 2000),
+_TURNS = """SELECT t.id, p.id, substr(p.prompt_text, 1, 2000),
         CASE WHEN EXISTS (SELECT 1 FROM tool_uses u WHERE u.turn_id = t.id
             AND u.taint = 'external') THEN '' ELSE substr(t.assistant_message, 1, 2000) END
-    FROM turns t CROSS JOIN user_prompts p ON p.turn_id = t.id
-    WHERE t.session_id = ? AND t.private = 0 AND t.hidden_at IS NULL
-        AND p.hidden_at IS NULL AND p.kind = 'user'
-    ORDER BY t.number DESC LIMIT ?"""
+    {}
+    ORDER BY t.number {} LIMIT ?"""
+NEWEST = _TURNS.format(_TOLD, "DESC")
+FIRST = _TURNS.format(_TOLD, "ASC")
+COUNT = f"SELECT count(*) {_TOLD}"
+CALLS = """SELECT u.cwd, u.tool_name, u.tool_input, u.taint = 'external'
+    FROM tool_uses u INDEXED BY tool_uses_turn
+    WHERE u.turn_id = ? AND u.hidden_at IS NULL ORDER BY u.id DESC LIMIT ?"""
+SUMMARY = """SELECT id, session_id, created_at, taint, request, learned, completed, next_steps
+    FROM session_summaries INDEXED BY session_summaries_session
+    WHERE session_id = ? AND hidden_at IS NULL AND instr(metadata, '"superseded_by"') = 0
+        AND taint <> 'external' ORDER BY id DESC LIMIT 1"""
 OBSERVATIONS = """SELECT turn_id, id, created_at, type, pinned, taint, prompt_number, session_id,
         agent_type, evidence_tokens, read_tokens, title, subtitle, branch
     FROM observations INDEXED BY observations_session
@@ -35,18 +48,36 @@ OBSERVATIONS = """SELECT turn_id, id, created_at, type, pinned, taint, prompt_nu
 
 def session(
     conn: "apsw.Connection", hosts: "Iterable[str]", host_session: str
-) -> "tuple[int, int] | None":
-    """(number, time of its last event) of the newest session that one of the hosts calls so."""
+) -> "tuple[int, int, str] | None":
+    """(number, when it began, host) of the newest session that one of the hosts calls so."""
     names = tuple(hosts)
     query = SESSION.format(",".join("?" * len(names)))
-    for ref, at in rows(conn, query, (*names, host_session)) if host_session else ():
-        return int(ref), int(at)
+    for ref, at, host in rows(conn, query, (*names, host_session)) if host_session else ():
+        return int(ref), int(at), str(host)
     return None
 
 
-def turns(conn: "apsw.Connection", ref: int, limit: int) -> "list[Turn]":
-    """The newest turns of a session that a person began, newest first."""
-    return rows(conn, TURNS, (ref, limit))
+def turns(conn: "apsw.Connection", ref: int, limit: int) -> "tuple[list[Turn], int]":
+    """(the newest turns of a session that a person began, newest first, and its very first one
+    behind them; how many there are)."""
+    found: list[Turn] = rows(conn, NEWEST, (ref, limit))
+    if len(found) < limit:
+        return found, len(found)
+    first: list[Turn] = rows(conn, FIRST, (ref, 1))
+    every = int(rows(conn, COUNT, (ref,))[0][0])
+    return [*found, *(one for one in first if one[1] != found[-1][1])], every
+
+
+def calls(conn: "apsw.Connection", turn: int, limit: int) -> "list[Call]":
+    """The newest tool calls of a turn, newest first."""
+    return rows(conn, CALLS, (turn, limit))
+
+
+def summary(conn: "apsw.Connection", ref: int) -> "Summary | None":
+    """The newest summary of a session that may be told; None when there is none."""
+    for found in rows(conn, SUMMARY, (ref,)):
+        return found
+    return None
 
 
 def observations(conn: "apsw.Connection", ref: int, limit: int) -> "list[Own]":

@@ -24,7 +24,6 @@ LIMIT = 2000
 JOINED, KEPT = "joined", "kept"
 
 _ROWS = """SELECT id, title_norm_key, host, agent_type FROM observations
-    INDEXED BY observations_recent
     WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL
     ORDER BY created_at DESC, id DESC LIMIT ?"""
 _PUT = """INSERT INTO near_duplicates(older_uid, newer_uid, level, score, state, before, at)

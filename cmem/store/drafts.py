@@ -30,7 +30,8 @@ REINFORCE = """UPDATE observations SET occurrence_count = occurrence_count + 1,
 
 
 class Place(NamedTuple):
-    """Where the rows of one unit belong, and the run that made them."""
+    """Where the rows of one unit belong, and the run that made them. ``turn_name``: what the host
+    calls the turn, its number where the host has no name for it."""
 
     unit_id: int
     session_id: int
@@ -38,6 +39,7 @@ class Place(NamedTuple):
     host: str
     project_id: int
     turn_id: int
+    turn_name: str
     branch: str
     commit: str
     prompt_number: int
@@ -67,9 +69,12 @@ def store(conn: apsw.Connection, place: Place, *, unit: TurnUnit, observed: Obse
             continue  # a person has put other words in its place
         if _reinforce(conn, place, known, draft=draft, sources=sources):
             continue
+        # By what is the same on every machine that has the session, whatever was first there.
+        uid = digest(place.session_uid, "observation", known, by="|")
+        if erase.is_forgotten(conn, "O", uid):
+            continue
         columns = {
-            # What it says too: units of two machines have the same numbers.
-            "uid": digest(place.session_uid, str(place.unit_id), str(ordinal), known, by="|"),
+            "uid": uid,
             "discovery_tokens": shares[ordinal],
             "generated_by_model": observed.model or observed.provider,
             "prompt_version": observed.prompt_version,

@@ -43,13 +43,12 @@ def remember(conn: apsw.Connection, eid: str, *, at: int) -> None:
 def has_prompt(conn: apsw.Connection, session: Session, event: PromptSubmitted) -> bool:
     """True when the session holds this prompt, the same prompt id and the same text, or held
     it until it was forgotten."""
-    digest = _prompt_hash(event)
+    name, digest = prompt_name(session, event)
     row = conn.execute(
         """SELECT 1 FROM user_prompts
         WHERE session_id = ? AND native_prompt_id = ? AND native_prompt_hash = ?""",
         (session.id, event.origin.prompt_id, digest),
     ).fetchone()
-    name = uid(session, "prompt", event.origin.prompt_id, digest)
     return row is not None or erase.is_forgotten(conn, "P", name)
 
 
@@ -68,13 +67,13 @@ def insert_prompt(
 ) -> int:
     """The prompt as a row and, where there is text to find, in the index."""
     text = "" if turn.private else event.text
-    digest = _prompt_hash(event)
+    name, digest = prompt_name(session, event)
     conn.execute(
         """INSERT INTO user_prompts(uid, session_id, turn_id, prompt_number, kind,
             native_prompt_id, native_prompt_hash, created_at, cwd, prompt_text)
         VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
-            uid(session, "prompt", event.origin.prompt_id, digest),
+            name,
             session.id,
             turn.id,
             number,
@@ -187,6 +186,12 @@ def make_private(conn: apsw.Connection, turn_id: int) -> None:
             AND NOT EXISTS(SELECT 1 FROM observer_runs r WHERE r.unit_id = work_units.id)""",
         (turn_id,),
     )
+
+
+def prompt_name(session: Session, event: PromptSubmitted) -> tuple[str, str]:
+    """The uid of a prompt, and what tells it apart among those of its prompt id."""
+    digest = _prompt_hash(event)
+    return uid(session, "prompt", event.origin.prompt_id, digest), digest
 
 
 def _prompt_hash(event: PromptSubmitted) -> str:

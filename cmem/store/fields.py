@@ -90,9 +90,10 @@ def _shapes(conn: apsw.Connection) -> Shapes:
     }
 
 
-def read(record: object, known: Shapes, *, now: int) -> Row | Record:
+def read(record: object, known: Shapes, *, now: int, late: int = 0) -> Row | Record:
     """A session or what is in one as a row; a project or a tombstone checked. A time of more
-    than a day ahead is brought back to that, so that it does not stay the newest for ever."""
+    than a day ahead is brought back to that, so that it does not stay the newest for ever; one of
+    a session that is ``late`` by so much as a whole by that, so that their order stays."""
     if not isinstance(record, dict):
         raise Unfit("no object")
     name = record.get("record")
@@ -105,7 +106,7 @@ def read(record: object, known: Shapes, *, now: int) -> Row | Record:
         return _tombstone(record)
     table = kind.table if kind else "sessions"
     columns = {
-        column: _value(record, column, shape, kind=kind, latest=now + DAY_MS)
+        column: _value(record, column, shape, kind=kind, latest=now + DAY_MS, late=late)
         for column, shape in known[table].items()
         if column in record or shape.needed
     }
@@ -124,7 +125,7 @@ def read(record: object, known: Shapes, *, now: int) -> Row | Record:
 
 
 def _value(
-    record: Record, name: str, shape: Column, *, kind: Kind | None, latest: int
+    record: Record, name: str, shape: Column, *, kind: Kind | None, latest: int, late: int
 ) -> int | str | None:
     if kind and name in kind.arrays:
         wanted = dict if name == "metadata" else list
@@ -137,7 +138,17 @@ def _value(
     if not shape.whole:
         return _text(record, name)
     number = _whole(record, name)
-    return min(number, latest) if name.endswith(_TIMES) else number
+    if not name.endswith(_TIMES) or number <= latest:
+        return number
+    return min(max(number - late, latest - DAY_MS), latest) if late else latest
+
+
+def lateness(record: object, *, now: int) -> int:
+    """By how much a session's newest time is more than a day ahead; 0 for one that is not."""
+    found = record.get("last_event_at") if isinstance(record, dict) else None
+    if not isinstance(found, int) or isinstance(found, bool):
+        return 0
+    return max(0, found - now - DAY_MS)
 
 
 def _text(record: Record, name: str, *, needed: bool = True) -> str:

@@ -14,12 +14,18 @@ from cmem.store.rows import row, value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from typing import Any
 
     import apsw
 
 # A title says more than a body, parts of identifiers (``x``) are the weakest sign, and filters
 # (``k``) are no text.
 WEIGHTS = {"body": 1.0, "title": 4.0, "meta": 1.5, "x": 0.7, "k": 0.0}
+
+# What an expression has in it for all words with a beginning, whose lists are merged by every
+# statement, and as far as their rows are counted.
+OPEN = '" *'
+OPEN_MAX = 10_000
 
 # Matches from which the number of all is told.
 SAMPLE = 100
@@ -82,27 +88,33 @@ def count(conn: apsw.Connection, match: str, scope: Scope, *, cap: int) -> int:
 def about(conn: apsw.Connection, match: str) -> int:
     """How many documents match: exactly below ``SAMPLE``, else about, told from how close the
     oldest lie together, and the newest. The smaller number counts, so that what is new in an old
-    store is not taken for common."""
+    store is not taken for common. One with the beginning of a word is counted, up to a cap."""
+    if OPEN in match:
+        return count(conn, match, Scope(), cap=OPEN_MAX)
     few = oldest(conn, match, Scope(), limit=SAMPLE)
     if len(few) < SAMPLE:
         return len(few)
-    sql = (
-        "SELECT rowid FROM documents_fts WHERE documents_fts MATCH ?"
-        " ORDER BY rowid DESC LIMIT 1 OFFSET ?"
-    )
-    last = size(conn)
-    span = last - int(value(conn, sql, (match, SAMPLE - 1)))
-    return max(SAMPLE * last // max(span, few[-1]), SAMPLE)
+    end = size(conn)
+    span = end - last(conn, match, Scope(), limit=SAMPLE)[-1]
+    return max(SAMPLE * end // max(span, few[-1]), SAMPLE)
 
 
 def oldest(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[int]:
     """The documents that match, the first ones first: the cheapest way through the index."""
-    return _documents(conn, match, scope, order="f.rowid", limit=limit)
+    source, conditions, values = _narrow(scope)
+    sql = (
+        f"SELECT f.rowid FROM documents_fts f {source}"
+        f" WHERE documents_fts MATCH :match {conditions} ORDER BY f.rowid LIMIT :limit"
+    )
+    bound = {**values, "match": match, "limit": limit}
+    return [int(document) for (document,) in conn.execute(sql, bound)]
 
 
 def last(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[int]:
     """The documents that match, the last ones first."""
-    return _documents(conn, match, scope, order="f.rowid DESC", limit=limit)
+    source = _narrow(scope)[0]
+    rows = _backwards(conn, f"f.rowid FROM documents_fts f {source}", match, scope, limit=limit)
+    return [int(document) for (document,) in rows]
 
 
 def at(conn: apsw.Connection, documents: Sequence[int]) -> list[Candidate]:
@@ -140,13 +152,8 @@ def is_narrow(scope: Scope) -> bool:
 
 def newest(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[Candidate]:
     """The matches that came last, unranked: the cost is that of ``limit``, not of all."""
-    _, conditions, values = _narrow(scope)
-    sql = (
-        f"SELECT f.rowid, d.kind, d.ref, d.created_at FROM documents_fts f {_JOIN}"
-        f" WHERE documents_fts MATCH :match {conditions} ORDER BY f.rowid DESC LIMIT :limit"
-    )
-    bound = {**values, "match": match, "limit": limit}
-    return list(map(Candidate._make, conn.execute(sql, bound)))
+    shown = f"f.rowid, d.kind, d.ref, d.created_at FROM documents_fts f {_JOIN}"
+    return list(map(Candidate._make, _backwards(conn, shown, match, scope, limit=limit)))
 
 
 def listed(conn: apsw.Connection, scope: Scope, *, limit: int) -> list[Candidate]:
@@ -188,16 +195,29 @@ def session_id(conn: apsw.Connection, text: str) -> int | None:
     return None if found is None else int(found[0])
 
 
-def _documents(
-    conn: apsw.Connection, match: str, scope: Scope, *, order: str, limit: int
-) -> list[int]:
-    source, conditions, values = _narrow(scope)
-    sql = (
-        f"SELECT f.rowid FROM documents_fts f {source}"
-        f" WHERE documents_fts MATCH :match {conditions} ORDER BY {order} LIMIT :limit"
-    )
-    bound = {**values, "match": match, "limit": limit}
-    return [int(document) for (document,) in conn.execute(sql, bound)]
+def _backwards(
+    conn: apsw.Connection, shown: str, match: str, scope: Scope, *, limit: int
+) -> list[tuple[Any, ...]]:
+    """The last matches, the last one first, a span of rows at a time from the end.
+
+    Asked for them by ``DESC``, FTS5 reads all of a word's list before the first row: 4 MB of a
+    word that is in half of a million rows."""
+    _, conditions, values = _narrow(scope)
+    sql = f"SELECT {shown} WHERE documents_fts MATCH :match {conditions}"
+    if OPEN in match:
+        sql += " ORDER BY f.rowid DESC LIMIT :limit"
+        return conn.execute(sql, {**values, "match": match, "limit": limit}).fetchall()
+    sql += " AND f.rowid > :low AND f.rowid <= :high ORDER BY f.rowid"
+    high, span = size(conn), 4 * limit
+    found: list[tuple[Any, ...]] = []
+    while high > 0 and len(found) < limit:
+        bound = {**values, "match": match, "low": max(high - span, 0), "high": high}
+        some = conn.execute(sql, bound).fetchall()
+        found += some[::-1]
+        high -= span
+        # As much as the rest should need, were it as frequent there.
+        span = min(max(span * (limit - len(found)) // max(len(some), 1), span), 8 * span)
+    return found[:limit]
 
 
 # The cross join keeps the index first: the other way round it is asked once per document.

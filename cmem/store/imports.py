@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from cmem.store import codec, documents
+from cmem.store import codec, documents, remake
 from cmem.store.rows import row, rows, value
 
 if TYPE_CHECKING:
@@ -56,8 +56,9 @@ def has_words(
     """Whether the session holds a prompt without an id, of these words and about this time."""
     found = row(
         conn,
-        """SELECT 1 FROM user_prompts WHERE session_id = ? AND native_prompt_id = ''
-            AND prompt_text = ? AND abs(created_at - ?) <= ? LIMIT 1""",
+        """SELECT 1 FROM user_prompts p JOIN turns t ON t.id = p.turn_id
+        WHERE p.session_id = ? AND p.native_prompt_id = '' AND p.prompt_text = ?
+            AND abs(p.created_at - ?) <= ? AND coalesce(t.closed_by, '') <> 'claude-mem' LIMIT 1""",
         (session_id, text, at, within_ms),
     )
     return found is not None
@@ -77,11 +78,11 @@ def tells(conn: apsw.Connection, session_id: int, *, at: int, within_ms: int) ->
 
 def lost_words(conn: apsw.Connection, session_id: int, *, at: int, within_ms: int) -> bool:
     """Whether the session has a turn of about this time without an id, whose prompt has been
-    erased."""
+    erased. Turns that claude-mem has told of are looked at by ``takeover``."""
     found = row(
         conn,
         """SELECT 1 FROM turns t WHERE session_id = ? AND native_prompt_id = '' AND kind = 'user'
-            AND abs(opened_at - ?) <= ?
+            AND abs(opened_at - ?) <= ? AND coalesce(closed_by, '') <> 'claude-mem'
             AND NOT EXISTS(SELECT 1 FROM user_prompts WHERE turn_id = t.id AND kind = 'user')
             LIMIT 1""",
         (session_id, at, within_ms),
@@ -91,11 +92,11 @@ def lost_words(conn: apsw.Connection, session_id: int, *, at: int, within_ms: in
 
 def learn_failure(conn: apsw.Connection, session_id: int, event: ToolUsed) -> None:
     """A call that a hook has told without its end, by the words of the transcript, which has it.
-    Nothing else of the row changes, and nothing where the words are others. Part of the caller's
+    What `extract` made of its turn is made anew. Nothing else of the row changes, and nothing where the words are others. Part of the caller's
     transaction."""
     found = row(
         conn,
-        """SELECT id, tool_response FROM tool_uses WHERE session_id = ? AND tool_use_id = ?
+        """SELECT id, tool_response, turn_id FROM tool_uses WHERE session_id = ? AND tool_use_id = ?
             AND tool_name = ? AND outcome = 'ok' AND hidden_at IS NULL""",
         (session_id, event.tool_use_id, event.tool_name),
     )
@@ -113,6 +114,7 @@ def learn_failure(conn: apsw.Connection, session_id: int, event: ToolUsed) -> No
         ).fetchall()
 
     documents.refresh(conn, "T", int(found[0]), change)
+    remake.turn(conn, int(found[2]))
 
 
 def is_idle(conn: apsw.Connection, session_id: int, before: int) -> bool:
@@ -138,7 +140,9 @@ def pending(conn: apsw.Connection) -> list[int]:
     found = rows(
         conn,
         """SELECT id FROM work_units INDEXED BY work_units_pending
-        WHERE state = 'pending' AND reason = ? ORDER BY kind <> 'turn', id""",
+        WHERE state = 'pending' AND reason = ? AND NOT EXISTS(SELECT 1 FROM turns t
+            WHERE t.id = turn_id AND t.closed_at IS NULL)
+        ORDER BY kind <> 'turn', id""",
         (REASON,),
     )
     return [int(one[0]) for one in found]

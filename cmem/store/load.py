@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import apsw
 
 from cmem import taint
-from cmem.store import codec, documents, forget, tombstones
+from cmem.store import codec, documents, forget, load_projects, takeover, tombstones
 from cmem.store.connection import transaction
 from cmem.store.fields import Row, Unfit
 from cmem.store.portable import (
@@ -24,14 +24,13 @@ from cmem.store.portable import (
     TOOL_USE,
     TURN,
     WORK,
-    Record,
 )
-from cmem.store.rows import insert, row, rows
+from cmem.store.rows import insert, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NEW, KNOWN, FORGOTTEN = "new", "known", "forgotten"
+NEW, KNOWN, FORGOTTEN = load_projects.NEW, load_projects.KNOWN, "forgotten"
 _SESSION = """SELECT id, project_id FROM sessions
     WHERE uid = ?1 OR (host = ?2 AND content_session_id = ?3)"""
 # Not the title: it may be empty because the prompt it was made of was forgotten here.
@@ -43,9 +42,6 @@ _MOVE_ON = """UPDATE sessions SET started_at = min(started_at, ?2),
     WHERE id = ?1"""
 _MOVED = ("started_at", "last_event_at", "prompt_counter", "status", "completed_at", "model")
 _TURN = "SELECT id, private, closed_by, hidden_at FROM turns WHERE session_id = ? AND number = ?"
-# The same prompt, from somebody who does not know the host's own id of it.
-_SAME_PROMPT = """SELECT 1 FROM user_prompts WHERE session_id = ? AND native_prompt_id <> ''
-    AND prompt_number = ? AND prompt_text = ? AND hidden_at IS NULL"""
 _HAS_TABLE = "SELECT 1 FROM sqlite_schema WHERE name = ?"
 _LEFT = "SELECT id FROM {table} WHERE uid = ?"
 _SETTLE = """UPDATE observations SET superseded_by = (SELECT id FROM observations WHERE uid = ?2)
@@ -80,6 +76,7 @@ class Loader:
         self._places: dict[str, Place] = {}
         self._superseded: list[tuple[str, str]] = []
         self._turns: dict[tuple[str, int], Row] = {}
+        self._same: dict[str, takeover.Same] = {}
 
     def put(self, given: Row) -> str:
         """Put one row in; part of a transaction. Unfit where it names what is not there."""
@@ -101,6 +98,7 @@ class Loader:
         columns, uid = dict(given.columns), str(given.columns["uid"])
         native = (str(columns["host"]), str(columns["content_session_id"]))
         self._turns.clear()
+        self._same.clear()
         until = _until(self._conn, uid)
         place = Place(0, 0, until)
         if place.refuses(columns["last_event_at"]):
@@ -110,8 +108,9 @@ class Loader:
         if found is not None:
             self._remember(uid, Place(int(found[0]), int(found[1]), until))
             self._fill_session(int(found[0]), columns)
+            self._settle_session(int(found[0]), given)
             return self._move_on(int(found[0]), columns)
-        project = _project(self._conn, given.project)
+        project = load_projects.find(self._conn, given.project)
         if not project:
             raise Unfit("its project is not there")
         ref = insert(self._conn, "sessions", {**columns, "project_id": project})
@@ -125,6 +124,15 @@ class Loader:
         if tombstones.is_taken_back(self._conn, "N", str(columns["uid"])):
             values = [str(columns.get(name) or "") for name in ("title", "cwd", "model")]
             self._conn.execute(_FILL_SESSION, (ref, *values)).fetchall()
+
+    def _settle_session(self, ref: int, given: Row) -> None:
+        """A session that only claude-mem has told of is where the host has told it is."""
+        cwd = str(given.columns.get("cwd") or "")
+        if cwd and takeover.is_homeless(self._conn, ref):
+            source = str(given.columns["project_key_source"])
+            project = load_projects.find(self._conn, given.project)
+            if project:
+                takeover.settle(self._conn, ref, cwd=cwd, project=project, source=source)
 
     def _move_on(self, ref: int, columns: dict[str, Any]) -> str:
         values = [columns.get(name) for name in _MOVED]
@@ -155,7 +163,9 @@ class Loader:
         if found is not None:
             self._turns[given.session, columns["number"]] = given
             ref, _private, closed_by, hidden_at = found
-            if closed_by == OPEN != columns.get("closed_by") and hidden_at is None:
+            if (closed_by == OPEN != columns.get("closed_by") and hidden_at is None) or (
+                closed_by == takeover.NAME != columns.get("closed_by") and not given.forgotten
+            ):
                 self._end_turn(int(ref), columns)
             return KNOWN
         hidden = columns["last_event_at"] if given.forgotten else None
@@ -176,7 +186,7 @@ class Loader:
             return FORGOTTEN
         if is_forgotten(self._conn, given):
             return FORGOTTEN
-        given = self._standing(given)
+        given = self._standing(self._by_own_names(given))
         if given.superseded_by:
             self._superseded.append((uid, given.superseded_by))
         found = row(self._conn, _LEFT.format(table=kind.table), (uid,))
@@ -184,14 +194,16 @@ class Loader:
             return KNOWN
         if kind is WORK:
             return self._put_state(given, place)
-        if kind is PROMPT and self._has_prompt(place.id, given.columns):
-            return KNOWN
+        if kind is PROMPT:
+            known = self._prompt_there(given, place.id)
+            if known:
+                return known
         turn = row(self._conn, _TURN, (place.id, given.turn))
         if turn is None:
             raise Unfit(f"its turn {given.turn} is not there")
         columns = {**given.columns, "session_id": place.id, "turn_id": turn[0]}
         if kind in (OBSERVATION, SUMMARY):
-            columns["project_id"] = _project(self._conn, given.project) or place.project
+            columns["project_id"] = load_projects.find(self._conn, given.project) or place.project
         for name in kind.packed:
             text = columns.get(name)
             columns[name] = None if text is None else codec.pack(str(text))
@@ -232,7 +244,7 @@ class Loader:
         opened = row(self._conn, _LEFT.format(table=WORK.table), (given.item,))
         if opened is None and not own:
             raise Unfit("the item it belongs to is not there")
-        project = _project(self._conn, given.project) or place.project
+        project = load_projects.find(self._conn, given.project) or place.project
         columns = {**given.columns, "session_id": place.id, "project_id": project}
         columns["taint"] = taint.worst([str(columns.get("taint", "local"))])
         ref = insert(self._conn, WORK.table, {**columns, "item": opened[0] if opened else 0})
@@ -241,11 +253,32 @@ class Loader:
             self._conn.execute(query, (ref,)).fetchall()
         return NEW
 
-    def _has_prompt(self, session: int, columns: dict[str, Any]) -> bool:
-        if columns.get("native_prompt_id"):
-            return False
-        values = (session, columns["prompt_number"], columns["prompt_text"])
-        return row(self._conn, _SAME_PROMPT, values) is not None
+    def _prompt_there(self, given: Row, session: int) -> str:
+        """What becomes of a prompt that is here in other words than these: the host's own where
+        claude-mem tells of it, or the other way round; "" for one that is not here."""
+        if given.columns.get("native_prompt_id"):
+            told = takeover.told(self._conn, session, given.columns)
+            if told is None:
+                return ""
+            if not told.hidden:
+                takeover.rename(self._conn, told, given.columns)
+            return KNOWN
+        same = takeover.same(self._conn, session, given.columns)
+        if same is not None:
+            self._same[str(given.columns["uid"])] = same
+            return KNOWN
+        erased = takeover.is_erased(self._conn, session, given.turn, given.columns)
+        return FORGOTTEN if erased else ""
+
+    def _by_own_names(self, given: Row) -> Row:
+        """A memory of claude-mem's by the names that the host has for its prompt and its turn."""
+        found = [self._same[uid] for _, uid in given.sources if uid in self._same]
+        if not found:
+            return given
+        sources = tuple(
+            (kind, self._same[uid].uid if uid in self._same else uid) for kind, uid in given.sources
+        )
+        return given._replace(sources=sources, turn=found[0].turn)
 
     def _complete(self, given: Row, ref: int, *, private: bool) -> None:
         """What hangs on a new row: its files, its sources, its place in the index."""
@@ -280,39 +313,6 @@ class Loader:
             ).fetchall()
 
 
-def put_projects(conn: apsw.Connection, records: Sequence[Record], *, now: int) -> list[str]:
-    """Put projects in, then join those that were merged: part of one transaction, because a
-    merge is only made for a project that is new."""
-    results = []
-    for one in records:
-        known = _project(conn, one["key"]) or _by_remote(conn, one["aliases"])
-        results.append(KNOWN if known else NEW)
-        if not known:
-            conn.execute(
-                """INSERT INTO projects(key, key_source, name, root, created_at)
-                VALUES(?, ?, ?, ?, ?)""",
-                (one["key"], one["key_source"], one["name"], one["root"], one["created_at"]),
-            ).fetchall()
-            known = conn.last_insert_rowid()
-        for kind, alias, at in one["aliases"]:
-            conn.execute(
-                """INSERT INTO project_aliases(kind, alias, project_id, created_at)
-                VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING""",
-                (kind, alias, known, at),
-            ).fetchall()
-        if known and results[-1] is KNOWN and not _project(conn, one["key"]):
-            # Rows name it by this key, which is another's name for the same repository.
-            conn.execute(
-                """INSERT INTO project_aliases(kind, alias, project_id, created_at)
-                VALUES('key', ?, ?, ?) ON CONFLICT DO NOTHING""",
-                (one["key"], known, now),
-            ).fetchall()
-    for one, result in zip(records, results, strict=True):
-        if result == NEW and one["merged_into"]:
-            _merge(conn, one["key"], one["merged_into"])
-    return results
-
-
 def is_forgotten(conn: apsw.Connection, given: Row) -> bool:
     """Whether a row was forgotten, or made of one that was."""
     if given.kind is None or not tombstones.are_any(conn):
@@ -343,40 +343,9 @@ def look(conn: apsw.Connection, given: Row) -> str:
     return NEW if row(conn, _LEFT.format(table=table), (uid,)) is None else KNOWN
 
 
-def look_at_project(conn: apsw.Connection, one: Record) -> str:
-    """The same of a project."""
-    return KNOWN if _project(conn, one["key"]) or _by_remote(conn, one["aliases"]) else NEW
-
-
 def _until(conn: apsw.Connection, session: str) -> int | None:
     """Up to when what happened in a session was forgotten."""
     return tombstones.forgotten_until(conn, "N", session) if tombstones.are_any(conn) else None
-
-
-def _project(conn: apsw.Connection, key: str) -> int:
-    query = """SELECT id FROM projects WHERE key = ?1 UNION ALL
-        SELECT project_id FROM project_aliases WHERE kind = 'key' AND alias = ?1 LIMIT 1"""
-    found = row(conn, query, (key,))
-    return 0 if found is None else int(found[0])
-
-
-def _by_remote(conn: apsw.Connection, aliases: Sequence[Sequence[Any]]) -> int:
-    """The project here that has the same remote or the same name set by a person. Folders say
-    nothing: those of another machine are its own."""
-    for kind, alias, _at in aliases:
-        if kind in ("env", "remote"):
-            query = "SELECT project_id FROM project_aliases WHERE kind = ? AND alias = ?"
-            for (found,) in rows(conn, query, (kind, alias)):
-                return int(found)
-    return 0
-
-
-def _merge(conn: apsw.Connection, key: str, into: str) -> None:
-    target = _project(conn, into)
-    if target:
-        conn.execute(
-            "UPDATE projects SET merged_into = ? WHERE key = ? AND id <> ?", (target, key, target)
-        ).fetchall()
 
 
 def _texts(stored: object) -> list[str]:

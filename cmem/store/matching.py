@@ -44,7 +44,7 @@ FIXES = """SELECT o.id, o.created_at, o.type, o.pinned, o.taint, o.prompt_number
         AND o.taint <> 'external'
         AND (o.type IN ('bugfix', 'note', 'decision') OR o.files_modified <> '[]')
     ORDER BY o.created_at DESC, o.id DESC LIMIT ?"""
-COUNT = """SELECT count(*) FROM (SELECT 1 FROM observations INDEXED BY observations_recent
+COUNT = """SELECT count(*) FROM (SELECT 1 FROM observations
     WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL LIMIT ?)"""
 COUNTED = 5_000
 

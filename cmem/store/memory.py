@@ -22,7 +22,8 @@ from cmem.store.rows import row, value
 UNIT = """SELECT u.state, u.session_id, s.uid, s.host, s.project_id, u.turn_id, t.branch,
         t.commit_sha,
         coalesce((SELECT max(p.prompt_number) FROM user_prompts p WHERE p.turn_id = t.id),
-            (SELECT max(x.prompt_number) FROM tool_uses x WHERE x.turn_id = t.id), 0)
+            (SELECT max(x.prompt_number) FROM tool_uses x WHERE x.turn_id = t.id), 0),
+        CASE t.native_prompt_id WHEN '' THEN t.number ELSE t.native_prompt_id END
     FROM work_units u JOIN sessions s ON s.id = u.session_id JOIN turns t ON t.id = u.turn_id
     WHERE u.id = ?"""
 TURN_THERE = """SELECT count(*) FROM work_units u JOIN turns t ON t.id = u.turn_id
@@ -107,6 +108,7 @@ def _place(conn: apsw.Connection, unit_id: int) -> drafts.Place | None:
         host=found[3],
         project_id=found[4],
         turn_id=found[5],
+        turn_name=str(found[9]),
         branch=found[6],
         commit=found[7],
         prompt_number=found[8],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from cmem.store import projects
 from cmem.store.rows import row, rows
 
 if TYPE_CHECKING:
@@ -149,3 +150,10 @@ def rename(conn: apsw.Connection, project_id: int, name: str) -> None:
 def point(conn: apsw.Connection, project_id: int, into: int | None) -> None:
     """Let a project count as another one, or (None) as itself."""
     conn.execute("UPDATE projects SET merged_into = ? WHERE id = ?", (into, project_id))
+
+
+def folderless(conn: apsw.Connection) -> list[str]:
+    """The names of claude-mem's projects of which nobody has told the folder yet."""
+    query = """SELECT name FROM projects WHERE key_source = ? AND root = ''
+        AND merged_into IS NULL ORDER BY name"""
+    return [str(name) for (name,) in rows(conn, query, (projects.PEER,))]

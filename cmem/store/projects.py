@@ -25,6 +25,12 @@ ROOT_OF = """(WITH RECURSIVE up(id, into_id, step) AS (
         UNION ALL SELECT q.id, q.merged_into, step + 1 FROM up
         JOIN projects q ON q.id = up.into_id WHERE step < 32)
     SELECT id FROM up ORDER BY step DESC LIMIT 1)"""
+# claude-mem knows a project by the name of its folder. Where it does not tell the folder, the first
+# one of that name is it, unless another project has the name too.
+PEER = "claude-mem"
+FOLDERLESS = """SELECT id FROM projects p WHERE key = ? AND root = '' AND merged_into IS NULL
+    AND NOT EXISTS(SELECT 1 FROM projects other WHERE other.id <> p.id
+        AND other.merged_into IS NULL AND other.name = p.name COLLATE NOCASE)"""
 UNSORTED = "unsorted"
 ENVIRONMENT = "environment"
 # The key of what holds in every project: notes that a person wrote for all of them.
@@ -38,6 +44,11 @@ def resolve(conn: "apsw.Connection", identity: "ProjectIdentity", *, now: int) -
     found = _find(conn, identity)
     if found is None:
         found = _insert(conn, identity, now)
+    elif identity.root and identity.source not in (UNSORTED, ENVIRONMENT):
+        conn.execute(
+            "UPDATE projects SET root = ? WHERE id = ? AND root = '' AND key_source = ?",
+            (identity.root, found, PEER),
+        )
     _record_aliases(conn, found, identity, now)
     return root(conn, found)
 
@@ -120,6 +131,9 @@ def _find(conn: "apsw.Connection", identity: "ProjectIdentity") -> int | None:
             if row is not None:
                 return int(row[0])
     row = conn.execute("SELECT id FROM projects WHERE key = ?", (key,)).fetchone()
+    if row is None and root_path and source not in (UNSORTED, ENVIRONMENT):
+        name = root_path.rstrip("/").rpartition("/")[2].casefold()
+        row = conn.execute(FOLDERLESS, (f"{PEER}:{name}",)).fetchone()
     return None if row is None else int(row[0])
 
 

@@ -24,19 +24,27 @@ Summary = tuple[int, int, int, str, str, str, str, str]
 NEWEST = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
         evidence_tokens, read_tokens, title, subtitle, branch
     FROM observations INDEXED BY observations_recent
-    WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL
+    WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL AND taint <> 'external'
+    ORDER BY created_at DESC, id DESC LIMIT ?"""
+# What is worth telling however much came after it, of what is older than a time.
+LASTING = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
+        evidence_tokens, read_tokens, title, subtitle, branch
+    FROM observations INDEXED BY observations_lasting
+    WHERE project_id = ? AND created_at <= ? AND type IN ('decision', 'note', 'security_alert')
+        AND hidden_at IS NULL AND superseded_by IS NULL AND taint <> 'external'
     ORDER BY created_at DESC, id DESC LIMIT ?"""
 # What a person has pinned or written stays in reach however much came after it.
 PINNED = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
         evidence_tokens, read_tokens, title, subtitle, branch
     FROM observations INDEXED BY observations_pinned
     WHERE project_id = ? AND pinned = 1 AND hidden_at IS NULL AND superseded_by IS NULL
+        AND taint <> 'external'
     ORDER BY created_at DESC LIMIT ?"""
 NOTES = """SELECT o.id, o.created_at, type, pinned, taint, prompt_number, session_id, agent_type,
         evidence_tokens, read_tokens, o.title, subtitle, branch
     FROM observations o INDEXED BY observations_session
     WHERE session_id = (SELECT id FROM sessions WHERE host = 'user' AND content_session_id = ?)
-        AND hidden_at IS NULL AND superseded_by IS NULL
+        AND hidden_at IS NULL AND superseded_by IS NULL AND taint <> 'external'
     ORDER BY o.created_at DESC LIMIT ?"""
 # Of the newest hundred items, those that nobody has closed.
 OPEN_ITEMS = """SELECT item, text, taint FROM (
@@ -52,9 +60,15 @@ ANY_PINNED = """SELECT 1 FROM observations INDEXED BY observations_pinned
 ANY_NOTES = "SELECT 1 FROM sessions WHERE host = 'user' AND content_session_id = ?"
 ANY_ITEMS = """SELECT 1 FROM work_state_entries INDEXED BY work_state_entries_project
     WHERE project_id = ? AND id = item LIMIT 1"""
-COUNT = """SELECT count(*) FROM observations INDEXED BY observations_recent
+COUNT = """SELECT count(*) FROM observations
     WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL"""
-HAS_ITEMS = "SELECT 1 FROM sqlite_schema WHERE name = 'work_state_entries'"
+# A session start counts no further than to a limit.
+COUNT_TO = """SELECT count(*) FROM (SELECT 1 FROM observations
+    WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL LIMIT ?)"""
+COUNT_EXTERNAL = """SELECT count(*) FROM (SELECT 1 FROM observations
+    INDEXED BY observations_external WHERE project_id = ? AND taint = 'external'
+        AND hidden_at IS NULL AND superseded_by IS NULL LIMIT ?)"""
+HAS = "SELECT 1 FROM sqlite_schema WHERE name = ?"
 SUMMARIES = """SELECT id, session_id, created_at, taint, request, learned, completed, next_steps
     FROM session_summaries INDEXED BY session_summaries_recent
     WHERE project_id = ? AND hidden_at IS NULL AND instr(metadata, '"superseded_by"') = 0
@@ -120,13 +134,39 @@ def name_of(conn: "apsw.Connection", project: int) -> tuple[str, str]:
 def observations(
     conn: "apsw.Connection", projects: "Sequence[int]", limit: int
 ) -> list[Observation]:
-    """The newest ``limit`` visible observations of the projects, newest first."""
+    """The newest ``limit`` observations of the projects that may be told, newest first: nothing
+    from outside sources."""
     rows: list[Observation] = []
     for project in projects:
         rows.extend(conn.execute(NEWEST, (project, limit)))
     if len(projects) > 1:
         rows.sort(key=lambda row: (-row[1], -row[0]))
     return rows[:limit]
+
+
+def lasting(
+    conn: "apsw.Connection", projects: "Sequence[int]", limit: int, *, until: int
+) -> list[Observation]:
+    """The newest of those up to a time that stay worth telling; [] in a store that no writer of
+    this cmem has opened yet."""
+    if not rows(conn, HAS, ("observations_lasting",)):
+        return []
+    found: list[Observation] = []
+    for project in projects:
+        found.extend(conn.execute(LASTING, (project, until, limit)))
+    if len(projects) > 1:
+        found.sort(key=lambda row: (-row[1], -row[0]))
+    return found[:limit]
+
+
+def counted(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) -> tuple[int, int]:
+    """(how many visible observations the projects have, how many of them came from outside
+    sources), each counted to ``limit``."""
+    every = sum(int(rows(conn, COUNT_TO, (one, limit))[0][0]) for one in projects)
+    if not rows(conn, HAS, ("observations_external",)):
+        return min(every, limit), 0
+    outside = sum(int(rows(conn, COUNT_EXTERNAL, (one, limit))[0][0]) for one in projects)
+    return min(every, limit), min(outside, limit)
 
 
 def count(conn: "apsw.Connection", projects: "Sequence[int]") -> int:
@@ -147,10 +187,16 @@ def by_hand(key: str, folder: str = "") -> str:
     return "notes-" + eids.sha256_hex(text.encode("utf-8", "replace"))[:16]
 
 
-def notes(conn: "apsw.Connection", key: str, limit: int, *, folder: str = "") -> list[Observation]:
-    """The newest notes written by hand in the project of that key, or in that folder."""
-    name = by_hand(key, folder)
-    return rows(conn, NOTES, (name, limit)) if rows(conn, ANY_NOTES, (name,)) else []
+def notes(
+    conn: "apsw.Connection", projects: "Sequence[int]", limit: int, *, folder: str = ""
+) -> list[Observation]:
+    """The newest notes written by hand in each of the projects, or in that folder."""
+    found: list[Observation] = []
+    for project in projects:
+        name = by_hand(name_of(conn, project)[1], folder)
+        if rows(conn, ANY_NOTES, (name,)):
+            found.extend(conn.execute(NOTES, (name, limit)))
+    return found
 
 
 def open_items(
@@ -158,7 +204,7 @@ def open_items(
 ) -> list[tuple[int, str, str]]:
     """(number, text, taint) of what is still to be done, opened last first; [] in a store that
     is older than such items."""
-    if not rows(conn, HAS_ITEMS):
+    if not rows(conn, HAS, ("work_state_entries",)):
         return []
     some = [project for project in projects if rows(conn, ANY_ITEMS, (project,))]
     found = [one for project in some for one in rows(conn, OPEN_ITEMS, (project, limit))]

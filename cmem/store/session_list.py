@@ -17,7 +17,8 @@ _SESSIONS = f"""SELECT s.id, s.host, s.content_session_id, p.name, s.title, s.cw
         s.started_at, s.last_event_at,
         (SELECT count(*) FROM user_prompts r WHERE r.session_id = s.id
             AND r.hidden_at IS NULL AND r.kind = 'user'),
-        (SELECT count(*) FROM tool_uses r WHERE r.session_id = s.id AND r.hidden_at IS NULL),
+        (SELECT count(*) FROM tool_uses r WHERE r.session_id = s.id AND r.hidden_at IS NULL
+            AND r.tool_use_id NOT LIKE 'subagent:%'),
         (SELECT count(*) FROM observations r WHERE r.session_id = s.id
             AND r.hidden_at IS NULL AND r.superseded_by IS NULL),
         coalesce((SELECT r.prompt_text FROM user_prompts r WHERE r.session_id = s.id
@@ -29,7 +30,9 @@ _SESSIONS = f"""SELECT s.id, s.host, s.content_session_id, p.name, s.title, s.cw
         AND (?2 IS NULL OR s.last_event_at >= ?2) AND (?3 IS NULL OR s.started_at < ?3)
         AND (?4 = '' OR s.host = ?4) AND (
         EXISTS (SELECT 1 FROM user_prompts r WHERE r.session_id = s.id AND r.hidden_at IS NULL)
-        OR EXISTS (SELECT 1 FROM tool_uses r WHERE r.session_id = s.id AND r.hidden_at IS NULL))
+        OR EXISTS (SELECT 1 FROM tool_uses r WHERE r.session_id = s.id AND r.hidden_at IS NULL)
+        OR s.host <> 'user' AND EXISTS (SELECT 1 FROM observations r
+            WHERE r.session_id = s.id AND r.hidden_at IS NULL))
     ORDER BY s.last_event_at DESC, s.id DESC LIMIT ?5"""
 
 

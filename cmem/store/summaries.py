@@ -8,7 +8,7 @@ import apsw
 
 from cmem import taint, tokens
 from cmem.model import Observed, SummaryUnit
-from cmem.store import cleaning, documents
+from cmem.store import cleaning, documents, erase
 from cmem.store.drafts import Place, digest, json_list, spent
 from cmem.store.rows import insert, rows, value
 
@@ -33,9 +33,13 @@ def store(conn: apsw.Connection, place: Place, *, unit: SummaryUnit, observed: O
     span = (place.session_id, json.dumps([turn.number for turn in unit.turns]))
     said = sum(tokens.count(turn.prompt + turn.assistant_message) for turn in unit.turns)
     taints = [label for (label,) in rows(conn, TURN_TAINTS, span)]
+    # By what is the same on every machine that has the session: which turn it comes to, and what
+    # it says.
+    uid = digest(place.session_uid, "summary", place.turn_name, *prose.values(), by="|")
+    if erase.is_forgotten(conn, "S", uid):
+        return 0
     columns = {
-        # What it says too: units of two machines have the same numbers.
-        "uid": digest(place.session_uid, str(place.unit_id), "summary", *prose.values(), by="|"),
+        "uid": uid,
         "session_id": place.session_id,
         "project_id": place.project_id,
         "turn_id": place.turn_id,
@@ -55,7 +59,9 @@ def store(conn: apsw.Connection, place: Place, *, unit: SummaryUnit, observed: O
         "files_edited": json_list(cleaning.lines(draft.files_edited)),
     }
     summary_id = insert(conn, "session_summaries", columns)
-    if summary_id is None:
+    if summary_id is None:  # the same was made before: it is this unit's from now on
+        query = "UPDATE session_summaries SET unit_id = ?, run_id = ? WHERE uid = ?"
+        conn.execute(query, (place.unit_id, place.run_id, uid)).fetchall()
         return 0
     documents.add(conn, "S", summary_id, created_at=unit.at)
     return 1

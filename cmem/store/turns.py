@@ -29,6 +29,7 @@ _OPEN = (
 _LAST = (
     _LOOK
     + """(SELECT id FROM turns WHERE session_id = ? AND closed_at IS NOT NULL
+    AND coalesce(closed_by, '') <> 'claude-mem'
     ORDER BY opened_at DESC, number DESC LIMIT 1)"""
 )
 
@@ -86,12 +87,13 @@ def insert(
     at: int,
     repo: Repo,
 ) -> Turn:
-    """A new open turn, the next in number."""
+    """A new open turn, the next in number (those of ``takeover.ALONE`` and above are no turns of
+    the host's)."""
     conn.execute(
         """INSERT INTO turns(session_id, number, kind, native_prompt_id, private, opened_at,
             last_event_at, branch, commit_sha)
         SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?5, ?6, ?7
-        FROM turns WHERE session_id = ?1""",
+        FROM turns WHERE session_id = ?1 AND number < 1000000000""",
         (session_id, kind, prompt_id, int(private), at, repo.branch, repo.commit),
     )
     return get(conn, conn.last_insert_rowid())

@@ -29,13 +29,14 @@ TOOLS = f"""SELECT id, tool_name, tool_input, tool_response, outcome, created_at
         agent_type, taint
     FROM tool_uses WHERE {IN_RANGE} ORDER BY created_at, id"""
 # What earlier summaries have told: by units that are settled (one given up is not told later
-# either), and by summaries without one.
+# either), and by summaries without one. What claude-mem has made of a session counts for nothing
+# here, so that it is the same whether it came first or last.
 SUMMARISED = """SELECT coalesce(max(number), 0) FROM (
     SELECT t.number FROM work_units u JOIN turns t ON t.id = u.turn_id
     WHERE u.session_id = ?1 AND u.kind = 'summary' AND u.state IN ('done', 'skipped', 'dropped')
     UNION ALL
     SELECT t.number FROM session_summaries m JOIN turns t ON t.id = m.turn_id
-    WHERE m.session_id = ?1)
+    WHERE m.session_id = ?1 AND m.prompt_version <> 'claude-mem')
     WHERE number < ?2"""
 TURNS = """SELECT t.id, t.number, t.assistant_message, t.outcome, t.last_event_at,
         (SELECT p.prompt_text FROM user_prompts p WHERE p.turn_id = t.id AND p.kind = 'user'
@@ -49,7 +50,8 @@ OBSERVATIONS = """SELECT o.id, o.turn_id, o.type, o.title, o.subtitle, o.narrati
         o.concepts, o.files_read, o.files_modified, o.created_at, o.agent_id, o.agent_type
     FROM observations o JOIN turns t ON t.id = o.turn_id
     WHERE o.session_id = ?1 AND t.number > ?2 AND t.number <= ?3
-    AND o.hidden_at IS NULL AND o.superseded_by IS NULL AND o.taint <> 'external' ORDER BY o.created_at, o.id"""
+    AND o.hidden_at IS NULL AND o.superseded_by IS NULL AND o.taint <> 'external'
+    AND o.prompt_version <> 'claude-mem' ORDER BY o.created_at, o.id"""
 SOURCES = """SELECT c.observation_id, c.ref FROM observations o JOIN turns t ON t.id = o.turn_id
     JOIN observation_sources c ON c.observation_id = o.id AND c.kind = 'T'
     WHERE o.session_id = ?1 AND t.number > ?2 AND t.number <= ?3 ORDER BY c.ref"""

@@ -24,7 +24,7 @@ _DAY = 86_400_000
 _SPANS = (_DAY, 30 * _DAY, LAST)
 
 _BY_PROJECT = {
-    "O": """SELECT created_at, id FROM observations INDEXED BY observations_recent
+    "O": """SELECT created_at, id FROM observations
         WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL
         AND (created_at, id) {sign} (?, ?) ORDER BY created_at {way}, id {way} LIMIT ?""",
     "S": """SELECT created_at, id FROM session_summaries INDEXED BY session_summaries_recent

@@ -14,9 +14,9 @@ from cmem.cli import marks
 @pytest.fixture
 def terminal(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    marks._marks.cache_clear()
+    marks._KNOWN.clear()
     yield home
-    marks._marks.cache_clear()
+    marks._KNOWN.clear()
 
 
 def test_known_types_are_marked_and_others_are_as_they_are(terminal: Path) -> None:

@@ -250,6 +250,7 @@ def test_status_has_the_contracts_keys(stored: Path, home: Path) -> None:
         "last_observed_at": None,
         "paused": None,
         "spend_today": {"tokens": 0, "usd": 0.0},
+        "mended_today": 0,
         "daily_budget": {"tokens": 2_000_000, "usd": 1.0},
         "off": None,
         "filters": {"active": {}, "unreadable": [], "filtered": []},

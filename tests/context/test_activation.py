@@ -77,5 +77,5 @@ def test_what_was_met_again_comes_before_what_is_newer(home: Path) -> None:
 
 def test_no_activation_reaches_a_pin_or_the_running_session() -> None:
     often = activation.level(samples.NOON, [TODAY - n for n in range(400)], now=samples.NOON)
-    most = often * max(select.WEIGHTS.values()) * select.BRANCH * 1.2
+    most = often * max(select.WEIGHTS.values()) * select.BRANCH * select.FILES
     assert most < select.OWN < select.PIN

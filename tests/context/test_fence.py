@@ -32,6 +32,14 @@ ATTACKS = {
     "prose colons": ("file: see data: below, at 10:30", "file: see data: below, at 10:30"),
     "cjk": ("修复减法：测试\u3000通过", "修复减法：测试 通过"),
     "joiners alone": ("\u200c\u200d", ""),
+    "joiners in a row": ("a" + "\u200c\u200d" * 9 + "b", "a\u200cb"),
+    "selectors in a row": ("ok" + "\ufe00\ufe0f" * 9 + "end", "ok\ufe00end"),
+    "selectors alone": ("\ufe0f", ""),
+    "selector before a word": ("\ufe0fa \ufe0fb", "a b"),
+    "blank braille": ("\u2800 \u2800\ufe0f", ""),
+    "emoji with its selector": ("⚠\ufe0f careful", "⚠\ufe0f careful"),
+    "braille": ("⠓⠊⠀⠽", "⠓⠊⠀⠽"),
+    "mongolian selectors": ("a\u180b\u180c\u180db", "a\u180bb"),
     "joiner": ("👩\u200d💻 works", "👩\u200d💻 works"),
 }
 

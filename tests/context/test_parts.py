@@ -10,7 +10,7 @@ import pytest
 import samples
 from context.test_block import lines_of, start, text_of
 
-from cmem.context import select
+from cmem.context import gather, select
 from cmem.model import ProjectIdentity
 from cmem.store import notes, projects, recent, state
 from cmem.store.connection import transaction
@@ -102,7 +102,7 @@ def test_open_work_stands_there_until_it_is_done(home: Path) -> None:
 
 def test_one_topic_does_not_fill_the_block() -> None:
     def row(ref: int, session: int = 1, agent: str = "") -> Any:
-        return (ref, 1000 + ref, "change", 0, "local", ref, session, agent, 1, 1, "t", "", "")
+        return (ref, 1000 + ref, "change", 0, "local", ref, session, agent, 1, 1, f"t{ref}", "", "")
 
     rows = [row(ref) for ref in range(9, 0, -1)]
     files = {ref: {"busy.py"} for ref in range(4, 10)}
@@ -123,6 +123,9 @@ def test_one_topic_does_not_fill_the_block() -> None:
     [
         (recent.PINNED, (1, 20)),
         (recent.NOTES, ("notes-x", 10)),
+        (recent.LASTING, (1, 2**62, 30)),
+        (recent.COUNT_TO, (1, 5_000)),
+        (recent.COUNT_EXTERNAL, (1, 5_000)),
         (recent.OPEN_ITEMS, (1, 8)),
     ],
 )
@@ -132,3 +135,105 @@ def test_no_statement_scans(home: Path, query: str, values: tuple[str | int, ...
     conn.close()
     assert not any(step.startswith("SCAN") and "(sub" not in step for step in plan), plan
     assert not any("TEMP B-TREE" in step for step in plan), plan
+
+
+def test_no_flood_wipes_what_was_decided(home: Path) -> None:
+    """Sixty memories from outside, by subagents, of one file, of one title, or a date far ahead:
+    twenty older decisions stay in the block, and the flood has at most a third of its places."""
+    floods: dict[str, dict[str, Any]] = {
+        "outside": {"taint": "external"},
+        "subagents": {"agent_type": "Explore", "agent_id": "x"},
+        "one file": {"files_modified": ["reader.py"]},
+        "one title": {"title": "flood of one title"},
+        "far ahead": {"created_at": samples.NOON + 36_500 * samples.DAY},
+    }
+    conn = samples.open_store(home)
+    for at, values in enumerate(floods.values(), 1):
+        samples.project(conn, f"p{at}", f"/src/p{at}")
+        old = samples.session(conn, at, f"old{at}")
+        new = samples.session(conn, at, f"new{at}")
+        for number in range(20):
+            turn = samples.turn(conn, old, number)
+            title = f"Decided {number}"
+            samples.observation(
+                conn, at, old, turn, title=title, type="decision", prompt_number=number
+            )
+        for number in range(60 if "created_at" not in values else 3):
+            row = {"title": f"flood {number}", "created_at": samples.NOON + samples.DAY} | values
+            turn = samples.turn(conn, new, number)
+            row |= {"narrative": str(number), "prompt_number": number}
+            samples.observation(conn, at, new, turn, **row)
+    conn.close()
+    for at, name in enumerate(floods, 1):
+        text = text_of(start(home, f"/src/p{at}"))
+        assert (name, text.count("Decided ")) == (name, 20)
+        assert text.count("flood ") <= (20 + text.count("flood ")) / 3
+    assert "Not shown: 60 from outside sources; see cmem search." in text_of(start(home, "/src/p1"))
+
+
+def test_old_decisions_are_candidates_behind_two_hundred_newer(home: Path) -> None:
+    conn = samples.calc(home)
+    bury(conn, select.CANDIDATES + 20)
+    read = gather.for_project(conn, 1)
+    assert 2 in {one[1][0] for one in read.ranked} or "unittest" in text_of(
+        start(home, "/src/calc")
+    )
+    conn.close()
+    lines = lines_of(start(home, "/src/calc"))
+    shown = sum(line.startswith("- O") for line in lines)
+    assert f"Not shown: {222 - shown} more memories are stored; see cmem search." in lines
+
+
+def test_the_notes_of_a_merged_project_stay(home: Path) -> None:
+    conn = samples.calc(home)
+    other = samples.project(conn, "old", "/src/old")
+    note(conn, other, "Written in the old place")
+    note(conn, 1, "Written in the new place")
+    bury(conn, select.CANDIDATES)
+    conn.execute("UPDATE projects SET merged_into = 1 WHERE id = ?", (other,))
+    conn.close()
+    text = text_of(start(home, "/src/calc"))
+    assert "Written in the old place" in text and "Written in the new place" in text
+
+
+def test_a_pinned_note_for_every_project_comes_first_and_with_its_text(home: Path) -> None:
+    conn = samples.calc(home)
+    scope = wide(conn)
+    text = "Commits have one line; " + "and say why, not what, " * 9
+    first = notes.Note(text, pinned=True)
+    notes.add_to(conn, notes.clean(first), project=scope, now=samples.NOON - samples.DAY)
+    for number in range(12):
+        kept = notes.clean(notes.Note(f"newer {number}"))
+        notes.add_to(conn, kept, project=scope, now=samples.NOON + number)
+    conn.close()
+    lines = lines_of(start(home, "/src/calc"))
+    at = lines.index("In every project:")
+    assert lines[at + 1].startswith("- O3 pinned note: Commits have one line; and say why")
+    told = [line for line in lines if line.startswith("  · Commits have one line; ")]
+    assert len(told) == 1 and len(told[0]) > 200
+    shown = sum("newer" in line for line in lines)
+    assert f"Not shown: {12 - shown} more memories are stored; see cmem search." in lines
+
+
+def test_nothing_is_only_said_where_there_is_nothing(home: Path) -> None:
+    conn = samples.calc(home)
+    samples.project(conn, "web", "/src/web")
+    web = samples.session(conn, 2, "web", cwd="/src/web")
+    turn = samples.turn(conn, web, 1)
+    samples.observation(conn, 2, web, turn, taint="external")
+    samples.project(conn, "new", "/src/new")
+    conn.close()
+    said = {
+        cwd: start(home, cwd, **options).get("systemMessage")
+        for cwd, options in (
+            ("/src/calc", {"budget": 60}),
+            ("/src/web", {}),
+            ("/src/new", {}),
+        )
+    }
+    assert said == {
+        "/src/calc": "cmem is on: context_budget has room for none of the 2 memories of calc",
+        "/src/web": "cmem is on: 1 memory of web, all from outside sources: see `cmem search`",
+        "/src/new": "cmem is on: nothing remembered for new yet",
+    }
+    assert start(home, "/src/new", source="compact", session="x") == {}

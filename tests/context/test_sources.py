@@ -3,11 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import capturing
 import pytest
 import samples
 from context.test_block import lines_of, start, text_of
 
-from cmem import tokens
+from cmem import spool, tokens
 from cmem.context import block, inject, select
 from cmem.store import current
 from cmem.store.rows import rows
@@ -31,7 +32,7 @@ def test_a_compaction_gives_back_what_was_asked_and_done(home: Path) -> None:
         "This session so far (N1), newest first:",
         "- P2 asked: Add a test for divide",
         "  · answered: All is green now.",
-        "- P1 asked: Fix subtract so that the tests pass",
+        "- P1 asked first: Fix subtract so that the tests pass",
         "- O2 decision: unittest, not pytest (~60 tokens)",
         "  · The user wants the standard library's unittest.",
         "- O1 bugfix: Fixed subtract (~60 tokens)",
@@ -78,7 +79,8 @@ def test_a_long_session_leaves_room_for_the_rest(home: Path, budget: int, filler
     assert select.utf16(text) <= block.MAX_UNITS
     if budget >= 2000:
         assert "asked: 39 " in text
-        assert "Last session (S1 " in text and "- O2 decision" in text
+        assert "asked first: Fix subtract " in text and "- O2 decision" in text
+        assert "- next steps: add a test for divide" in text and "Last session" not in text
 
 
 def test_a_resumed_session_gets_only_what_others_added_since(home: Path) -> None:
@@ -132,7 +134,11 @@ def test_each_source_gives_the_same_bytes_again(home: Path, source: str) -> None
     ("query", "values"),
     [
         (current.SESSION.format("?, ?"), ("claude-code", "codex", "x")),
-        (current.TURNS, (1, 12)),
+        (current.NEWEST, (1, 12)),
+        (current.FIRST, (1, 1)),
+        (current.COUNT, (1,)),
+        (current.CALLS, (1, 80)),
+        (current.SUMMARY, (1,)),
         (current.OBSERVATIONS, (1, 30)),
     ],
 )
@@ -141,4 +147,57 @@ def test_no_statement_scans_or_sorts(home: Path, query: str, values: tuple[str |
     plan = [str(step[3]) for step in rows(conn, "EXPLAIN QUERY PLAN " + query, values)]
     conn.close()
     assert not any(step.startswith("SCAN") for step in plan), plan
-    assert query.startswith("SELECT id, last") or not any("TEMP" in step for step in plan), plan
+    assert query.startswith("SELECT id, started") or not any("TEMP" in step for step in plan), plan
+
+
+def test_a_compaction_in_the_middle_of_a_turn_tells_what_was_done(home: Path) -> None:
+    conn = samples.calc(home)
+    for number in range(2, 60):
+        turn = samples.turn(conn, 1, number)
+        samples.prompt(conn, 1, turn, f"prompt {number}", prompt_number=number)
+    for number in range(14):
+        given = {"file_path": f"/src/calc/b{number}.py", "old_string": "x" * 600}
+        samples.tool(conn, 1, turn, "Edit", given, {})
+    samples.tool(conn, 1, turn, "Read", {"file_path": "/src/calc/only_read.py"}, {})
+    samples.tool(conn, 1, turn, "Bash", {"command": "pytest -q"}, {})
+    conn.close()
+    payload = {"session_id": OWN, "cwd": "/src/calc", "prompt": "and the docs", "prompt_id": "w"}
+    spool.create(str(home)).close()
+    capturing.put(home, "UserPromptSubmit", payload, LATER)
+    lines = middle(start(home, "/src/calc", source="compact", session=OWN))
+    assert lines[:5] == [
+        "This session so far (N1), newest first:",
+        "- asked, not stored yet: and the docs",
+        "- P59 asked: prompt 59",
+        "  · changed: " + ", ".join(f"b{n}.py" for n in range(13, 1, -1)) + " and 2 more files",
+        "  · ran: pytest -q",
+    ]
+    earlier = next(line for line in lines if " earlier prompts: " in line)
+    shown = sum(" asked" in line for line in lines) - 1
+    assert earlier == f"- {59 - shown} earlier prompts: `cmem session show N1`"
+    assert "- P1 asked first: Fix subtract so that the tests pass" in lines
+    assert not any("only_read" in line for line in lines)
+
+
+def test_what_a_turn_ran_is_not_told_where_it_read_from_outside(home: Path) -> None:
+    conn = samples.calc(home)
+    turn = samples.turn(conn, 1, 2)
+    samples.prompt(conn, 1, turn, "look it up")
+    samples.tool(conn, 1, turn, "WebFetch", {"url": "x"}, {}, taint="external")
+    samples.tool(conn, 1, turn, "Bash", {"command": "echo planted"}, {})
+    samples.tool(conn, 1, turn, "Edit", {"file_path": "/src/calc/a.py"}, {})
+    conn.close()
+    lines = middle(start(home, "/src/calc", source="compact", session=OWN))
+    assert lines[1:3] == ["- P2 asked: look it up", "  · changed: a.py"]
+    assert not any("planted" in line for line in lines)
+
+
+def test_a_resumed_session_is_told_what_others_did_beside_it(home: Path) -> None:
+    conn = samples.calc(home)
+    other = samples.session(conn, 1, "other")
+    turn = samples.turn(conn, other, 1)
+    at = samples.NOON + samples.HOUR // 2  # its last event was later
+    samples.observation(conn, 1, other, turn, title="Beside it", created_at=at)
+    conn.close()
+    found = middle(start(home, "/src/calc", source="resume", session=OWN))
+    assert found[1:] == ["- O3 bugfix: Beside it (~60 tokens)"]

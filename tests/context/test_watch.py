@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -99,3 +100,15 @@ def test_a_home_that_cannot_be_used(home: Path) -> None:
     home.chmod(0o700)
     assert spool.counts(str(home)) == (0, 0, 1)
     assert Path(paths.dropped_file(str(home))).stat().st_size == 1
+
+
+def test_a_spool_that_has_just_told_something_is_not_looked_into(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file lies there after every event that is too large, until the next drain."""
+    spilled(home, 1)
+    monkeypatch.setitem(sys.modules, "cmem.spool_check", None)  # importing it would raise
+    assert watch.outside(str(home), oldest=now() - 2 * HOUR, now=now()) == ""
+    assert watch.outside(str(home), oldest=now() - 50 * HOUR, now=now()) == f"{LATE}"
+    with pytest.raises(ImportError):
+        watch.outside(str(home), oldest=None, now=now())

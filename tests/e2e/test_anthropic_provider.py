@@ -141,7 +141,7 @@ def test_prose_leaves_the_work_pending_and_the_next_runs_finish_it(
     home: Path, compress: Any
 ) -> None:
     capture(home, turn("s1", 3))
-    with FakeAnthropic(["Sorry, you have reached your usage limit."]) as api:
+    with FakeAnthropic(["Sorry, nothing of that can be written down."]) as api:
         assert counts(compress(api)) == (0, 0, 0, 2, 0, 1)  # halved: two tools, two units
     assert run_json("status")["paused"] is None
     with FakeAnthropic([OBSERVATION.format(n=3), '<skip_summary reason="seen"/>']) as api:

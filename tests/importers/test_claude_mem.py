@@ -3,6 +3,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,21 @@ import store_rows
 import support
 from exported import export, store, told
 
+from cmem import residue
 from cmem.errors import CmemError
+from cmem.export import whole
 from cmem.importers import bring, claude_mem, claude_mem_db
 from cmem.importers.bring import Brought
-from cmem.store import erase, evidence, forget, sessions
+from cmem.model import ProjectIdentity
+from cmem.store import (
+    connection,
+    erase,
+    evidence,
+    forget,
+    project_rows,
+    projects,
+    sessions,
+)
 
 FIXTURE = support.FIXTURES / "claude-mem" / "claude-mem-v13.db.gz"
 NOW = 1_796_000_000_000
@@ -463,3 +476,103 @@ def test_what_is_no_database_of_claude_mem_is_refused(
     assert err == reasons.get(kind, err)
     assert str(wrong) in err
     assert "bug" not in err
+
+
+def test_tables_of_the_first_versions_are_read_by_their_own_names(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    change(
+        path,
+        "CREATE TABLE sdk_sessions(id INTEGER PRIMARY KEY, claude_session_id TEXT, "
+        "sdk_session_id TEXT, project TEXT, started_at_epoch INTEGER)",
+        "CREATE TABLE observations(id INTEGER PRIMARY KEY, sdk_session_id TEXT, project TEXT, "
+        "type TEXT, title TEXT, created_at_epoch INTEGER)",
+        "CREATE TABLE user_prompts(id INTEGER PRIMARY KEY, claude_session_id TEXT, "
+        "prompt_number INTEGER, prompt_text TEXT, created_at_epoch INTEGER)",
+        f"INSERT INTO sdk_sessions VALUES(1, 'c1', 's1', 'shop', {EDGE_AT})",
+        f"INSERT INTO observations VALUES(1, 's1', 'shop', 'bugfix', 'Title', {EDGE_AT})",
+        f"INSERT INTO user_prompts VALUES(1, 'c1', 1, 'Words', {EDGE_AT})",
+    )
+    conn = store(tmp_path / "b")
+    assert new(bring_in(conn, path)) == {
+        "project": 1,
+        "session": 1,
+        "turn": 2,
+        "prompt": 1,
+        "observation": 1,
+    }
+    data = export(conn)
+    (session,) = told(data, "session")
+    assert session["content_session_id"] == "c1"
+    assert [one["session"] for one in told(data, "observation")] == [session["uid"]]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "CREATE TABLE observations(a)",
+        "CREATE TABLE user_prompts(content_session_id); CREATE TABLE sdk_sessions(x, cwd, project)",
+        "CREATE TABLE observations(id); CREATE TABLE tool_uses(session_db_id, id)",
+        "CREATE TABLE observations(id, sdk_session_id); CREATE VIEW v AS SELECT nosuch FROM gone",
+    ],
+)
+def test_no_shape_of_tables_is_a_fault_of_ours(tmp_path: Path, shape: str) -> None:
+    path = tmp_path / "odd.db"
+    change(path, shape, *("INSERT INTO observations DEFAULT VALUES",) * ("observations" in shape))
+    conn = store(tmp_path / "b")
+    try:
+        bring_in(conn, path)
+    except CmemError as error:
+        assert "\n" not in str(error)
+
+
+def test_copies_that_killed_runs_have_left_go(peer: Path, tmp_path: Path) -> None:
+    home = tmp_path / "b"
+    conn = store(home)
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left = home / f"claude-mem-{dead.pid}-abc"
+    left.mkdir()
+    (left / "copy.db").write_bytes(b"words")
+    held = home / f"claude-mem-{os.getppid()}-abc"
+    held.mkdir()
+    plan = forget.plan(conn, [])
+    assert [Path(one).name for one in residue.find(str(home), conn, plan).left] == [left.name]
+    with claude_mem_db.opened(str(peer), str(home)):
+        found = sorted(one.name for one in home.iterdir() if one.name.startswith("claude-mem-"))
+        assert len(found) == 2
+        assert left.name not in found
+    assert [one for one in home.iterdir() if one.name.startswith("claude-mem-")] == [held]
+    beside = tmp_path / f"m.jsonl.{dead.pid}.tmp"
+    other = tmp_path / f"m.jsonl.{os.getppid()}.tmp"
+    for one in (beside, other):
+        one.write_bytes(b"words")
+    with whole.file(str(tmp_path / "m.jsonl")) as out:
+        out.write(b"all")
+    assert not beside.exists()
+    assert other.exists()
+
+
+def test_a_project_known_by_name_is_the_first_folder_of_that_name(
+    peer: Path, tmp_path: Path
+) -> None:
+    change(peer, "DELETE FROM tool_uses", "UPDATE observations SET merged_into_project = NULL")
+    conn = store(tmp_path / "b")
+    bring_in(conn, peer)
+    assert "Shop" in project_rows.folderless(conn)
+
+    def of_folder(path: str) -> int:
+        identity = ProjectIdentity(path, "path", Path(path).name, path, (("path", path),))
+        looked_up = projects.find_by_identity(conn, identity)
+        with connection.transaction(conn):
+            found = projects.resolve(conn, identity, now=NOW)
+        assert looked_up in (None, found)
+        return found
+
+    (theirs,) = conn.execute("SELECT id FROM projects WHERE name = 'Shop'").fetchall()
+    assert of_folder("/home/dev/shop") == theirs[0]
+    assert of_folder("/home/dev/old/shop") != theirs[0]
+    assert of_folder("/home/dev/shop") == theirs[0]
+    assert "Shop" not in project_rows.folderless(conn)
+    before = conn.execute("SELECT count(*) FROM projects").fetchall()
+    assert bring_in(conn, peer).total("new") == 0
+    assert conn.execute("SELECT count(*) FROM projects").fetchall() == before

@@ -475,3 +475,20 @@ def test_hidden_rows_are_not_told(tmp_path: Path) -> None:
     assert '"prompt-1"' not in after.decode()
     assert "done 1" not in str(next(iter(told(after, "turn"))))
     assert told(after, "session")[0]["title"] == ""
+
+
+def test_secrets_in_names_and_folders_are_cut_too(tmp_path: Path) -> None:
+    secret = "ghp_" + "b7Yq2" * 8
+    target = store(tmp_path / "b")
+    words = {"cwd": f"/p/{secret}", "branch": secret, "model": secret}
+    data = line(**PROJECT | {"name": secret, "root": f"/x/{secret}"})
+    data += line(**SESSION | {"cwd": f"/p/{secret}", "model": secret, "title": secret})
+    data += line(**TURN | {"branch": secret, "assistant_message": secret, "error": secret})
+    data += line(**PROMPT | words)
+    brought = bring_in(target, data)
+    assert brought.bad == 0
+    assert brought.total("new") == 4
+    assert secret not in export(target).decode()
+    target.close()
+    for path in (tmp_path / "b").iterdir():
+        assert secret.encode() not in path.read_bytes()

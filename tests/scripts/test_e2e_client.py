@@ -93,7 +93,7 @@ def test_make_drives_every_client_that_there_is_a_script_for() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     listed = makefile.partition("\nE2E_HOSTS = ")[2].partition("\n")[0].split()
     scripts = {f"e2e_{name.replace('-', '_')}.py" for name in listed}
-    parts = {f"e2e_{name}.py" for name in ("client", "play", "scenes", "world")}
+    parts = {f"e2e_{name}.py" for name in ("client", "memory", "play", "scenes", "world")}
     assert scripts | parts == {path.name for path in (ROOT / "scripts").glob("e2e_*.py")}
 
 

@@ -46,9 +46,10 @@ def test_a_made_store_holds_its_plants_and_grows(home: Path) -> None:
     made = [bench.build(home, size, 60) for size in (600, 1100)]
     assert made == [600, 1100]
     assert bench.recall(home, 1100) == (1.0, 1.0)
-    index, text = bench.sizes(home, 1100)
-    assert 0 < index < 3 * text
+    index, text, kib = bench.sizes(home, 1100)
+    assert 0 < index < 3 * text and 0 < kib < 10
     bench.INSERTS = 5
-    assert len(bench.inserts(home)) == 5
+    assert [len(took) for took in bench.inserts(home)] == [5, 5]
+    assert list(bench.odd(home, 1100)) == []
     again = bench.build(home, 1100, 60)
     assert again >= 1100

@@ -86,6 +86,18 @@ def test_a_row_matches_by_its_text_as_it_does_by_the_index(store):
     assert verify.matching(store, '"auth"', []) == []
 
 
+@pytest.mark.parametrize("scope", [Scope(), Scope(since=make.T0 + 20, until=make.T0 + 90)])
+def test_the_last_matches_are_those_of_the_whole_list(store, scope):
+    for text in ("src", "auth", "的", "foo_bar", '"src src"', "nobody"):
+        match = queries.match_all(queries.parse(text))
+        plain = find.oldest(store, match, scope, limit=1000)[::-1]
+        for limit in (1, 3, 40, 1000):
+            assert find.last(store, match, scope, limit=limit) == plain[:limit], text
+            newest = find.newest(store, match, scope, limit=limit)
+            assert [one.document for one in newest] == plain[:limit], text
+            assert newest == sorted(find.at(store, plain[:limit]), reverse=True)
+
+
 def test_small_words_are_looked_for_last():
     query = queries.parse("the auth of src -old")
     little = [unit for unit in query.units if small.is_small(unit.match)]
@@ -130,7 +142,19 @@ def test_of_many_matches_no_more_are_measured_than_can_be_seen(home):
     conn.close()
 
 
-@pytest.mark.parametrize("version", [5, 6])
+def test_who_holds_most_of_a_question_is_not_lost_among_titles(home, monkeypatch):
+    monkeypatch.setattr(pool, "BEST", 5)
+    conn = make.open_store(home)
+    turn = make.turn(conn, make.session(conn, make.project(conn)))
+    make.observation(conn, turn, "another thing", "glacier and umbrella went wrong")
+    for number in range(20):
+        make.observation(conn, turn, f"glacier {number}", "x")
+    found = search(conn, text="glacier umbrella nowhere", filters=Filters(), limit=3, now=make.T0)
+    assert found.hits[0].id == "O1"
+    conn.close()
+
+
+@pytest.mark.parametrize("version", range(1, 7))
 def test_titles_count_more_than_bodies_in_a_store_that_no_writer_has_opened_yet(home, version):
     (home / "memory.db").touch(0o600)
     conn = apsw.Connection(str(home / "memory.db"))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import exported
 from machines import DAY, T0, Machine, assert_alike, settle, texts
+from transcribed import FIXTURES, LATER, imported
 
 from cmem.store import connection, edits, forget, state
 
@@ -77,3 +78,21 @@ def test_what_became_of_open_work_is_the_last_word_whatever_the_clocks(tmp_path:
         state.move(b.conn, ref, state=state.OPEN, uid="again", now=b.now)
     settle(b, a)
     assert a.work() == b.work() == [("write the docs", "open")]
+
+
+def test_the_same_transcripts_imported_in_another_order_are_not_doubled(tmp_path: Path) -> None:
+    a, b = two(tmp_path)
+    names = ["claude-code/2.1.332", "claude-code/2.1.332-interactive"]
+    for one, order in ((a, names), (b, names[::-1])):
+        for name in order:
+            imported(one.home, FIXTURES / name)
+        one.at(LATER)
+    counts = {
+        table: a.value(f"SELECT count(*) FROM {table}")
+        for table in ("observations", "session_summaries", "user_prompts", "tool_uses")
+    }
+    settle(a, b)
+    assert_alike(a, b)
+    for one in (a, b):
+        for table, count in counts.items():
+            assert one.value(f"SELECT count(*) FROM {table}") == count

@@ -1,0 +1,91 @@
+"""What a session that was compacted was asked and has done, read from the store and the spool. HOT
+after a compaction only.
+"""
+
+from cmem.context import rehydrate
+from cmem.store import current
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import apsw
+
+WAITING = 12
+CALLS = 80
+PRIVATE = "[private]"
+NOTIFICATION = "<task-notification>"
+
+
+def of(
+    conn: "apsw.Connection", own: "tuple[int, int, str] | None", *, home: str, session: str
+) -> "rehydrate.SoFar":
+    """The session as far as it is stored, and the prompts of it that wait in the spool."""
+    found = rehydrate.SoFar()
+    found.waiting = _waiting(home, session) if home else []
+    if own is None:
+        return found
+    found.ref, _began, host = own
+    found.turns, found.prompts = current.turns(conn, found.ref, rehydrate.TURNS)
+    rows = current.observations(conn, found.ref, rehydrate.OBSERVATIONS)
+    found.own = [one for one in rows if one[1][4] != "external"]
+    found.summary = current.summary(conn, found.ref)
+    observed = {turn for turn, _row in rows}
+    unseen = dict.fromkeys(one[0] for one in found.turns if one[0] not in observed)
+    for turn in list(unseen)[: rehydrate.UNOBSERVED]:
+        found.done[turn] = _done(current.calls(conn, turn, CALLS), host)
+    return found
+
+
+def _done(calls: "list[current.Call]", host: str) -> tuple[list[str], list[str]]:
+    """(files that the calls changed, commands that they ran), newest first. Where something came
+    from outside, a command may repeat it and is not told."""
+    from cmem import plain_json
+    from cmem.hosts.calls import HOSTS
+    from cmem.store import codec
+
+    known = HOSTS.get(host)
+    if known is None:
+        return [], []
+    outside = any(one[3] for one in calls)
+    files: list[str] = []
+    commands: list[str] = []
+    for cwd, tool, given, external in calls:
+        if external or tool in known.readers:
+            continue
+        try:
+            asked = plain_json.loads(codec.unpack(given))
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(asked, dict):
+            continue
+        if tool == known.runner:
+            command = asked.get("command")
+            if isinstance(command, str) and command.strip() and not outside:
+                commands.append(command)
+            continue
+        named = [asked.get(name) for name in known.files]
+        texts = [name for name in named if isinstance(name, str) and name.strip()]
+        files += [name.removeprefix(cwd.rstrip("/") + "/") for name in texts]
+    return list(dict.fromkeys(files)), list(dict.fromkeys(commands))
+
+
+def _waiting(home: str, session: str) -> list[str]:
+    """The session's prompts that no run has stored yet, newest first."""
+    from cmem import spool
+    from cmem.hosts.wire import HOSTS
+
+    paths = {
+        (host, event): wire.paths[3]
+        for host, wire in HOSTS.items()
+        for event, kind in wire.kinds.items()
+        if kind == "prompt"
+    }
+    events = sorted({event for _host, event in paths})
+    found = []
+    for host, event, payload in spool.of_session(home, session, events, limit=WAITING):
+        path = paths.get((host, event))
+        values = spool.fields(payload, (path,)) if path else None
+        text = values[0].strip() if values else ""
+        # Of a private prompt nothing but a mark is left.
+        if text.replace(PRIVATE, "").strip() and not text.startswith(NOTIFICATION):
+            found.append(text)
+    return found
