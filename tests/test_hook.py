@@ -33,7 +33,6 @@ LOADED = [
     "cmem.paths",
     "cmem.privacy",
     "cmem.privacy.gates",
-    "cmem.privacy.seen",
     "cmem.repo",
     "cmem.spool",
     "genericpath",

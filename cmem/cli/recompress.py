@@ -38,7 +38,7 @@ def run(values: Mapping[str, Any]) -> int:
         cost = {"cost_usd": report.microusd / 1_000_000}
         output.write_json({"session": f"N{session_id}", **report._asdict(), **cost})
     else:
-        output.write_lines(output.plain(line) for line in _told(report, session_id))
+        output.write_lines(output.plain(line) for line in _told(report, found, session_id))
     return 0
 
 
@@ -139,7 +139,14 @@ def _weight(found: core.Plan) -> str:
     )
 
 
-def _told(report: core.Report, session_id: int) -> Iterator[str]:
+def _told(report: core.Report, found: core.Plan, session_id: int) -> Iterator[str]:
+    if not report.places and not found.done:
+        waits = f"; {_n(found.unsettled, 'unit')} not observed yet" if found.unsettled else ""
+        yield (
+            f"N{session_id}: nothing to observe again: none of it was observed here{waits}. What "
+            "was imported with its memories alone has no turns to make others of."
+        )
+        return
     if not report.places:
         yield f"N{session_id}: nothing to observe again; all of it is by {report.provider} already."
         return

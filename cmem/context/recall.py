@@ -28,7 +28,7 @@ IN_BODY = 0.65
 UNKNOWN = 0.45
 # A strong memory: so much in terms, so much of the text, and a title that answers it.
 LEAST_MASS = 1.9
-LEAST_STRENGTH = 1.5
+LEAST_STRENGTH = 1.51
 LEAST_SHARE = 0.4
 # Beside the best one only those that come near it.
 NEAR = 0.7

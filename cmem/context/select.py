@@ -2,9 +2,9 @@
 
 Candidates are the newest of the project that may be told, older ones of the types that last, and
 what a person has pinned or written; *now* is the time of the newest one, so the choice does not
-move with the clock. A score falls by half each week, or with every thirty newer memories where
-that is less, so that neither a pause nor a date in the future makes all others nothing; it is
-weighed by type, branch, shared files and agent. The third memory of one file, or of one turn,
+move with the clock. A score falls by half each week and with every sixty newer memories, but never
+below half for each thirty of those, so that neither a pause nor a date in the future makes all
+others nothing; it is weighed by type, branch, shared files and agent. The third memory of one file, or of one turn,
 counts less, the fourth still less, so that one topic does not fill the block. What comes far
 behind the best is not told though there were room. Titles come before details: an id is enough to
 ask for the rest.
@@ -28,6 +28,7 @@ LASTING = 30
 DETAILED = 12
 HALF_LIFE_MS = 7 * 86_400_000
 HALF_LIFE_ROWS = 30
+BURST_ROWS = 60
 WEIGHTS = {
     "note": 1.6,
     "decision": 1.6,
@@ -100,7 +101,8 @@ def rank(
         here = bool(branch) and row[12] == branch
         place = newer[True] + (0 if here else newer[False])
         newer[here] += 1
-        age = max(_age(row, newest=newest, met=met), 0.5 ** (place / HALF_LIFE_ROWS))
+        age = max(_age(row, newest=newest, met=met) * 0.5 ** (place / BURST_ROWS),
+                  0.5 ** (place / HALF_LIFE_ROWS))  # fmt: skip
         if row[0] in notes:
             age = max(age, NOTE_FLOOR)
         elif row[2] in LASTING_TYPES and not row[7]:

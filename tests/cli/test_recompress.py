@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import store_rows
+import support
 from fake_anthropic import FakeAnthropic
 from support import payload_bytes, run_cmem, run_hook, run_json
 
@@ -82,3 +84,19 @@ def test_an_unknown_session_and_nothing_to_undo_are_told(observed: Path) -> None
     ]:
         done = run_cmem("recompress", *args)
         assert (done.returncode, said in done.stderr.decode()) == (1, True)
+
+
+def test_a_session_that_came_with_its_memories_alone_says_why(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    conn = store_rows.open_store(home)
+    project = store_rows.project(conn)
+    turn = store_rows.turn(conn, store_rows.session(conn, project))
+    store_rows.observation(conn, turn, "Title")
+    conn.close()
+    done = support.run_cmem("recompress", "N1", "--provider", "extract", CMEM_HOME=str(home))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == (
+        "N1: nothing to observe again: none of it was observed here. What was imported with its "
+        "memories alone has no turns to make others of.\n"
+    )

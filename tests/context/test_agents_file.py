@@ -90,3 +90,20 @@ def test_a_file_with_broken_marks_is_named(home: Path, tmp_path: Path) -> None:
         "cmem: will not edit AGENTS.md: its marks of cmem are not one pair; take them out by hand\n"
     )
     assert file.read_bytes() == agents_file.BEGIN
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--write", "A.md", "--remove", "A.md"), "--write and --remove cannot go together"),
+        (("--write", ""), "the name of a file is missing"),
+        (("--remove", ""), "the name of a file is missing"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    home: Path, options: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    done = support.run_cmem("context", *options, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert told in done.stderr.decode()
+    assert [one.name for one in tmp_path.iterdir() if one.name == "A.md"] == []

@@ -111,6 +111,13 @@ def test_session_is_one_readable_file(tmp_path: Path) -> None:
     assert page.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_title_that_is_a_list_is_its_first_point() -> None:
+    head = {"title": "", "started_at": 0}
+    assert markdown._title(head, {"summary": [{"request": "- The *first*\n- The second"}]}) == (
+        "The *first*"
+    )
+
+
 def test_only_what_has_changed_is_written(tmp_path: Path) -> None:
     conn = full(tmp_path / "a")
     folder = tmp_path / "notes"

@@ -22,11 +22,13 @@ from cmem.importers.bring import Brought
 from cmem.model import ProjectIdentity
 from cmem.store import (
     connection,
+    counts,
     erase,
     evidence,
     forget,
     project_rows,
     projects,
+    session_list,
     sessions,
 )
 
@@ -191,13 +193,17 @@ def test_edge_rows_come_in_whole(peer: Path, tmp_path: Path) -> None:
     conn = store(tmp_path / "b")
     bring_in(conn, peer)
     found = observations(conn)
+    theirs = apsw.Connection(str(peer))
+    for ref, known in theirs.execute("SELECT id, content_hash FROM observations"):
+        assert found[ref]["metadata"]["claude-mem"].pop("content_hash", None) == known
+    theirs.close()
     own = ("uid", "session", "content_hash")
     for wanted in EDGES:
         one = found[wanted["metadata"]["claude-mem"]["id"]]
         assert len(one["uid"]) == 64
         made = {name: value for name, value in one.items() if name not in own}
         assert {name: made[name] for name in wanted} == wanted
-    assert len(found[211]["narrative"]) == 20_000 - 1
+    assert len(found[211]["narrative"]) == 20_000
 
 
 def test_ordinary_row_keeps_every_field_and_its_source(peer: Path, tmp_path: Path) -> None:
@@ -576,3 +582,37 @@ def test_a_project_known_by_name_is_the_first_folder_of_that_name(
     before = conn.execute("SELECT count(*) FROM projects").fetchall()
     assert bring_in(conn, peer).total("new") == 0
     assert conn.execute("SELECT count(*) FROM projects").fetchall() == before
+
+
+def test_prompts_that_differ_in_their_words_alone_and_bytes_come_in(
+    peer: Path, tmp_path: Path
+) -> None:
+    change(
+        peer,
+        """INSERT INTO user_prompts(content_session_id, session_db_id, prompt_number, prompt_text,
+            created_at, created_at_epoch) SELECT content_session_id, session_db_id, prompt_number,
+            'other words', created_at, created_at_epoch FROM user_prompts WHERE id = 1""",
+        "UPDATE observations SET title = x'4bc3a4736520ff' WHERE id = 1",
+        "UPDATE observations SET narrative = '  kept as it is \n' WHERE id = 2",
+    )
+    conn = store(tmp_path / "b")
+    assert new(bring_in(conn, peer))["prompt"] == WHOLE["prompt"] + 1
+    assert bring_in(conn, peer).total("new") == 0
+    found = observations(conn)
+    assert found[1]["title"] == "Käse \ufffd"
+    assert found[2]["narrative"] == "  kept as it is \n"
+
+
+def test_sessions_that_have_observations_alone_are_listed(peer: Path, tmp_path: Path) -> None:
+    conn = store(tmp_path / "b")
+    bring_in(conn, peer)
+    listed = session_list.sessions(conn, None, session_list.Span(), limit=100)
+    (empty,) = {row[0] for row in conn.execute("SELECT id FROM sessions")} - {
+        one.id for one in listed
+    }
+    for table in ("user_prompts", "tool_uses", "observations"):
+        query = f"SELECT count(*) FROM {table} WHERE session_id = ?"
+        assert conn.execute(query, (empty,)).fetchall() == [(0,)]
+    counts_ = counts.status_counts(conn, midnight=0)
+    assert counts_.sessions == len(listed)
+    assert counts_.tool_uses == sum(one.tool_uses for one in listed)

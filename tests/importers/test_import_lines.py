@@ -11,6 +11,7 @@ from transcribed import LATER, held, imported
 from transcript_script import SESSION, Script, written
 
 from cmem.errors import CmemError
+from cmem.importers import run as core
 from cmem.importers import told
 from cmem.importers.past import Limits
 from cmem.importers.told import Problem
@@ -222,3 +223,27 @@ def test_since_and_project_choose(home: Path, tmp_path: Path) -> None:
     assert imported(home, tmp_path / "t", limits=Limits(0, "OTHER")).prompts == 1
     assert imported(home, tmp_path / "t").prompts == 1
     assert prompts(home) == [("bbbb", "Other"), ("aaaa", "Old"), ("aaaa", "New")]
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_project_that_no_session_is_of_is_a_failure(
+    home: Path, tmp_path: Path, *, dry: bool
+) -> None:
+    Script().prompt("Words", "p1").says("One.").write(tmp_path / "t")
+    importer = core.IMPORTERS["claude-code"]
+    found = core.find(importer, str(tmp_path / "t"))
+    with pytest.raises(CmemError, match="is of a project nosuch"):
+        if dry:
+            core.look(importer, found, limits=Limits(0, "nosuch"), now=LATER)
+        else:
+            imported(home, tmp_path / "t", limits=Limits(0, "nosuch"))
+
+
+def test_a_folder_that_is_called_like_a_transcript_is_told(home: Path, tmp_path: Path) -> None:
+    Script().prompt("Words", "p1").says("One.").write(tmp_path / "t")
+    (tmp_path / "t" / "x.jsonl").mkdir()
+    report = imported(home, tmp_path / "t")
+    assert report.prompts == 1
+    assert [(Path(one.path).name, one.detail) for one in report.problems] == [
+        ("x.jsonl", "is a folder")
+    ]

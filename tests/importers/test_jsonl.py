@@ -492,3 +492,27 @@ def test_secrets_in_names_and_folders_are_cut_too(tmp_path: Path) -> None:
     target.close()
     for path in (tmp_path / "b").iterdir():
         assert secret.encode() not in path.read_bytes()
+
+
+def test_folders_that_are_other_repositories_here_stay_theirs(tmp_path: Path) -> None:
+    mine, same = tmp_path / "mine", tmp_path / "same"
+    for folder, remote in ((mine, "git@example.org:me/mine"), (same, "git@example.org:team/shop")):
+        (folder / ".git").mkdir(parents=True)
+        (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n')
+    aliases = [["remote", "example.org/team/shop", T0]]
+    aliases += [["path", str(mine), T0], ["path", str(same), T0], ["path", "/nowhere/shop", T0]]
+    data = line(**PROJECT | {"key": "example.org/team/shop", "aliases": sorted(aliases)})
+
+    def folders(conn: apsw.Connection) -> list[str]:
+        query = "SELECT alias FROM project_aliases WHERE kind = 'path' ORDER BY alias"
+        return [str(alias) for (alias,) in conn.execute(query)]
+
+    empty = store(tmp_path / "a")
+    bring_in(empty, data)
+    assert folders(empty) == sorted(["/nowhere/shop", str(same)])
+    knowing = store(tmp_path / "b")
+    ref = store_rows.project(knowing, "shop", key="example.org/team/shop")
+    bring_in(knowing, data)
+    assert folders(knowing) == [str(same)]
+    assert ref == 1

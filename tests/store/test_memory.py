@@ -69,7 +69,8 @@ def test_observation_is_stored_whole(conn: apsw.Connection) -> None:
         {
             "id": 1,
             "uid": hashlib.sha256(
-                f"claude-code:alpha|1|0|{hashlib.sha256(key.encode()).hexdigest()[:16]}".encode()
+                b"claude-code:alpha|observation|"
+                + hashlib.sha256(key.encode()).hexdigest()[:16].encode()
             ).hexdigest(),
             "session_id": 1,
             "project_id": 1,
@@ -331,7 +332,7 @@ def test_summary_is_stored_whole(conn: apsw.Connection) -> None:
         {
             "id": 1,
             "uid": hashlib.sha256(
-                b"claude-code:alpha|3|summary|fix the subtract function|calc.py|"
+                b"claude-code:alpha|summary|2|fix the subtract function|calc.py|"
                 b"the operands were swapped|subtract fixed||"
             ).hexdigest(),
             "session_id": 1,
