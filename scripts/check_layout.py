@@ -162,7 +162,16 @@ HOT = (
         "paths",
         "privacy",
     ),
-    *("privacy.gates", "privacy.seen", "project", "repo", "spill", "spool", "store", "store.connection"),
+    *(
+        "privacy.gates",
+        "privacy.seen",
+        "project",
+        "repo",
+        "spill",
+        "spool",
+        "store",
+        "store.connection",
+    ),
     *("store.current", "store.functions", "store.matching", "store.projects", "store.recent"),
     *("store.rows", "tokens"),
 )

@@ -19,7 +19,7 @@ NOTES = 10
 WIDE = 8
 ITEMS = 8
 # So far the memories of a project are counted.
-COUNTED = 5_000
+COUNTED = 1_000
 ALL = 2**62
 
 

@@ -137,7 +137,7 @@ def _insert(conn: apsw.Connection, note: Note, *, session: sessions.Session, now
     conn.execute(
         """UPDATE turns SET closed_at = ?1, closed_by = 'note', outcome = 'stop', number = ?3
         WHERE id = ?2""",
-        (now, turn.id, _number(turn.number, now)),
+        (now, turn.id, _number(conn, session.id, now=now)),
     ).fetchall()
     ref = insert(conn, "observations", _columns(note, session=session, turn=turn.id, now=now))
     assert ref is not None
@@ -149,9 +149,11 @@ def _insert(conn: apsw.Connection, note: Note, *, session: sessions.Session, now
     return ref
 
 
-def _number(following: int, now: int) -> int:
+def _number(conn: apsw.Connection, session_id: int, *, now: int) -> int:
     """A number for a note's turn that no other machine gives: the same session of notes is on
     all of them, and two notes of one turn would be forgotten together."""
+    query = "SELECT coalesce(max(number), 0) + 1 FROM turns WHERE session_id = ?"
+    following = int(value(conn, query, (session_id,)))
     chance = int.from_bytes(os.urandom(2), "big") % 1000
     return max(now * 1000 + chance, following + chance)
 

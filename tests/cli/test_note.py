@@ -12,7 +12,7 @@ from support import run_cmem, run_json
 
 from cmem import forget as residue
 from cmem import lock, paths
-from cmem.store import connection
+from cmem.store import connection, notes
 from cmem.store.rows import rows
 
 STABLE = "Releases are cut from the branch stable."
@@ -210,3 +210,13 @@ def test_a_text_of_any_length_ends_in_a_line(folder: Path) -> None:
     done = run_cmem("note", "-", stdin=b"x" * 400_000, cwd=folder)
     assert done.returncode == 1
     assert done.stderr.decode().startswith("cmem: a note takes at most 65536 characters")
+
+
+def test_notes_of_one_moment_have_turns_of_their_own(home: Path) -> None:
+    conn = connection.open_writer(str(home), now=1)
+    for at in range(100):  # by chance alone two of them would have one number
+        note = notes.clean(notes.Note(f"note {at}"))
+        assert notes.add(conn, note, identity=notes.GLOBAL, now=1_780_000_000_000).new
+    numbers = [number for (number,) in conn.execute("SELECT number FROM turns")]
+    conn.close()
+    assert len(set(numbers)) == 100

@@ -108,6 +108,7 @@ def test_a_spool_that_has_just_told_something_is_not_looked_into(
     """A file lies there after every event that is too large, until the next drain."""
     spilled(home, 1)
     monkeypatch.setitem(sys.modules, "cmem.spool_check", None)  # importing it would raise
+    monkeypatch.delattr("cmem.spool_check", raising=False)
     assert watch.outside(str(home), oldest=now() - 2 * HOUR, now=now()) == ""
     assert watch.outside(str(home), oldest=now() - 50 * HOUR, now=now()) == f"{LATE}"
     with pytest.raises(ImportError):
