@@ -128,7 +128,7 @@ SPELLED = [
     ("macOS, typed", set(), MAC, "/users/ANN/notes", "/users/ann/notes"),
     ("macOS, gone", set(), MAC, "/Users/Ann/Gone/Deep", "/users/ann/gone/deep"),
     ("a disk of the other kind", {"", "/w"}, LINUX, "/w/Notes", "/w/Notes"),
-    ("a folder of the other kind", {""}, LINUX | {"/w/Notes/A"}, "/w/Notes/A", "/w/Notes/a"),
+    ("a folder of the other kind", {"", "/w"}, LINUX | {"/w/Notes/A"}, "/w/Notes/A", "/w/Notes/a"),
     ("no case", set(), MAC, "/Users/1.2/\u00e9", "/users/1.2/\u00e9"),
     ("no path", set(), MAC, "", ""),
 ]

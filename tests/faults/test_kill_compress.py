@@ -49,6 +49,7 @@ OTHER_POINTS = {
     "test_recompress.py": ("again_before_call", "again_after_call", "again_after_commit"),
     "importers/test_jsonl.py": ("imported_slice",),
     "test_backup.py": ("backup_before_rotation", "restore_before_exchange"),
+    "sync/test_sync_folder.py": ("sync_scanned", "sync_before_rename", "sync_written"),
 }
 PAID = ("in_claim", "after_claim", "before_call", "after_call", "in_commit", "after_commit")
 SUMMARY = """<summary><request>Take a step</request><investigated></investigated><learned></learned>

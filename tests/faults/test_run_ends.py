@@ -67,8 +67,9 @@ def test_an_unusable_reply_is_explained(home: Path) -> None:
             "compress", CMEM_PROVIDER="anthropic", CMEM_BASE_URL=api.url, CMEM_API_KEY="dummy"
         )
     assert report["pending"] > 0
-    assert report["reason"].startswith("3 replies could not be used (")
-    assert "could not be used" in run_json("status")["health"]
+    told = "unusable: 3 turns in a row got the same: no observation in the reply, only other text"
+    assert report["reason"].startswith(told)
+    assert told in run_json("status")["health"]
 
 
 def test_an_endless_retry_after_is_no_number(home: Path) -> None:
