@@ -6,6 +6,8 @@ reads the query plans). Rows are plain tuples, because a named tuple's import co
 the queries.
 """
 
+from apsw import SQLError
+
 from cmem import eid as eids
 from cmem.store.rows import rows
 
@@ -57,6 +59,7 @@ OPEN_ITEMS = """SELECT item, text, taint FROM (
 # Nearly no project has any of the three: a short question is prepared in a third of the time.
 ANY_PINNED = """SELECT 1 FROM observations INDEXED BY observations_pinned
     WHERE project_id = ? AND pinned = 1 AND hidden_at IS NULL AND superseded_by IS NULL LIMIT 1"""
+ANY_BY_HAND = "SELECT 1 FROM sessions WHERE host = 'user' LIMIT 1"
 ANY_NOTES = "SELECT 1 FROM sessions WHERE host = 'user' AND content_session_id = ?"
 ANY_ITEMS = """SELECT 1 FROM work_state_entries INDEXED BY work_state_entries_project
     WHERE project_id = ? AND id = item LIMIT 1"""
@@ -162,10 +165,11 @@ def lasting(
 def counted(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) -> tuple[int, int]:
     """(how many visible observations the projects have, how many of them came from outside
     sources), each counted to ``limit``."""
-    every = sum(int(rows(conn, COUNT_TO, (one, limit))[0][0]) for one in projects)
-    if not rows(conn, HAS, ("observations_external",)):
-        return min(every, limit), 0
-    outside = sum(int(rows(conn, COUNT_EXTERNAL, (one, limit))[0][0]) for one in projects)
+    every = sum([int(rows(conn, COUNT_TO, (one, limit))[0][0]) for one in projects])
+    try:
+        outside = sum([int(rows(conn, COUNT_EXTERNAL, (one, limit))[0][0]) for one in projects])
+    except SQLError:  # a store of an older cmem has no such index
+        outside = 0
     return min(every, limit), min(outside, limit)
 
 
@@ -192,7 +196,7 @@ def notes(
 ) -> list[Observation]:
     """The newest notes written by hand in each of the projects, or in that folder."""
     found: list[Observation] = []
-    for project in projects:
+    for project in projects if rows(conn, ANY_BY_HAND) else ():
         name = by_hand(name_of(conn, project)[1], folder)
         if rows(conn, ANY_NOTES, (name,)):
             found.extend(conn.execute(NOTES, (name, limit)))
