@@ -27,7 +27,7 @@ def insert(conn: apsw.Connection, table: str, **values: Any) -> int:
 
 
 def project(conn: apsw.Connection, name: str, root: str, source: str = "path") -> int:
-    key = root.casefold() if source != "unsorted" else "unsorted"
+    key = root if source != "unsorted" else "unsorted"
     ref = insert(
         conn, "projects", key=key, key_source=source, name=name, root=root, created_at=NOON
     )

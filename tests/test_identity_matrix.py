@@ -65,7 +65,7 @@ def test_a_sub_project_is_named_after_its_repository(home: Path, tmp_path: Path)
         str(work),
     ]
     assert [(one["kind"], one["alias"]) for one in shown["aliases"]] == [
-        ("git", f"{work}/.git#api v2".casefold()),
+        ("git", f"{work}/.git#api v2"),
         ("remote", "example.org/t/mono#api v2"),
     ]
     assert run_json("search", "hello", cwd=work / "api")["hits"][0]["project"] == "Mono/API v2"

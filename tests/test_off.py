@@ -48,7 +48,7 @@ def work(tmp_path: Path, home: Path) -> Path:
     place = repository(tmp_path / "in" / "calc")
     (place / "src").mkdir()
     conn = samples.calc(home, str(place))
-    alias = {"kind": "git", "alias": f"{place}/.git".casefold(), "project_id": 1}
+    alias = {"kind": "git", "alias": f"{place}/.git", "project_id": 1}
     samples.insert(conn, "project_aliases", **alias, created_at=samples.NOON)
     conn.close()
     return place

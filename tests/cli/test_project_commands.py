@@ -69,7 +69,7 @@ def test_list_tells_everything(stored: Path, there: Path) -> None:
             {
                 "id": 3,
                 "name": "Calc",
-                "key": str(there).casefold(),
+                "key": str(there),
                 "source": "path",
                 "root": str(there),
                 "merged_into": None,
@@ -192,7 +192,7 @@ def test_a_name_that_can_be_two_is_refused(stored: Path, there: Path) -> None:
     assert run("show", "calc") == (
         1,
         "",
-        f"cmem: calc can be several projects: 1 (/src/calc), 3 ({str(there).casefold()}); "
+        f"cmem: calc can be several projects: 1 (/src/calc), 3 ({there}); "
         "give the number or the key\n",
     )
     assert run("show", "note") == (1, "", "cmem: no such project: note; did you mean notes?\n")

@@ -36,7 +36,7 @@ def stored(home: Path, root: Path) -> Path:
         conn,
         "project_aliases",
         kind="git",
-        alias=str(root / ".git").casefold(),
+        alias=str(root / ".git"),
         project_id=1,
         created_at=samples.NOON,
     )

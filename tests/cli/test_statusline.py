@@ -24,7 +24,7 @@ def folder(home: Path, tmp_path: Path) -> Path:
     (git / "objects").mkdir()
     (git / "HEAD").write_text("ref: refs/heads/main\n")
     conn = samples.calc(home, str(place))
-    key = str(git).casefold()
+    key = str(git)
     samples.insert(
         conn, "project_aliases", kind="git", alias=key, project_id=1, created_at=samples.NOON
     )

@@ -290,7 +290,7 @@ def test_folder_that_is_a_repository_here_is_its_project(peer: Path, tmp_path: P
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     change(peer, f"UPDATE tool_uses SET cwd = '{folder}' WHERE project = 'shop'")
     bring_in(conn, peer)
-    key = str(folder / ".git").casefold()
+    key = str(folder / ".git")
     (project,) = [one for one in told(export(conn), "project") if one["name"] == "shop"]
     assert (project["key"], project["root"]) == (key, str(folder))
     assert ["git", key, 0] in project["aliases"]
