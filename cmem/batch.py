@@ -19,7 +19,7 @@ from cmem.errors import ConfigError
 from cmem.failpoint import hit
 from cmem.model import Observed, SummaryUnit, TurnUnit
 from cmem.observe import NO_USAGE, Limits, Run, Tally
-from cmem.observer import modes, parser, prices, prompt
+from cmem.observer import modes, parser, prices, prompt, reach
 from cmem.observer.errors import MissingCredential, ProviderError, UnusableReply
 from cmem.observer.providers import anthropic, anthropic_batches, asked
 from cmem.privacy import second
@@ -312,6 +312,7 @@ def _read(unit: Unit, one: Result) -> Observed:
     if isinstance(unit, TurnUnit):
         turn = unit
         found = asked.read(reply, lambda text: parser.parse_observation(text, turn, mode))
+        found = reach.bounded(found, turn)
     else:
         span = unit
         found = asked.read(reply, lambda text: parser.parse_summary(text, span))

@@ -86,7 +86,7 @@ def commit(
             return NOTHING
         committed = _store(conn, place._replace(run_id=run_id), unit=unit, observed=observed)
         if observed.cut and isinstance(unit, TurnUnit):
-            units.rest(conn, unit.unit_id, after=_last_told(observed), now=now)
+            units.rest(conn, unit.unit_id, told=_told(observed), now=now)
         hit("in_commit")
         _settle(conn, unit.unit_id, state=outcome, now=now)
         conn.execute(
@@ -138,10 +138,9 @@ def _is_empty(unit: TurnUnit | SummaryUnit, observed: Observed) -> bool:
     return observed.reply.summary is None
 
 
-def _last_told(observed: Observed) -> int | None:
-    """The last tool use that a cut reply named as a source; None where it named none."""
-    named = [one.sources for one in observed.reply.observations if one.sources is not None]
-    return max((tool for sources in named for tool in sources), default=None)
+def _told(observed: Observed) -> set[int]:
+    """The tool uses that the records of a cut reply are made of."""
+    return {tool for one in observed.reply.observations for tool in one.sources or ()}
 
 
 def _result(observed: Observed, outcome: str, microusd: int | None) -> ledger.Result:

@@ -136,10 +136,11 @@ def undo(conn: apsw.Connection, unit_id: int) -> None:
     ).fetchall()
 
 
-def rest(conn: apsw.Connection, unit_id: int, *, after: int | None, now: int) -> bool:
-    """A reply was cut: what it did not come to becomes a unit of its own, the tool uses past
-    ``after`` (the last one it told of; None: nobody knows) and at most half of them. False where
-    nothing is left. Part of the transaction that ends the unit."""
+def rest(conn: apsw.Connection, unit_id: int, *, told: Collection[int], now: int) -> bool:
+    """A reply was cut, and tells of these tool uses: what it did not come to becomes a unit of its
+    own. That is what stands behind the last of them; where that is the very last, from the first
+    to the last of the others; both halves where none is known. False where nothing is left. Part of
+    the transaction that ends the unit."""
     found = row(
         conn,
         "SELECT kind, turn_id, first_tool, last_tool FROM work_units WHERE id = ?",
@@ -147,18 +148,20 @@ def rest(conn: apsw.Connection, unit_id: int, *, after: int | None, now: int) ->
     )
     if found is None or found[0] != "turn":
         return False
-    middle = _middle(conn, turn_id=found[1], first=found[2], last=found[3])
-    if middle is None:
+    ids = [int(one[0]) for one in rows(conn, unit_rows.TOOL_IDS, found[1:])]
+    known = [one for one in ids if one in told]
+    left = [one for one in ids if known and one > known[-1]]
+    left = left or [one for one in ids if one not in known]
+    parts = [left] if known else [ids[: len(ids) // 2], ids[len(ids) // 2 :]]
+    if not left or len(ids) < 2:
         return False
-    first = max(middle, after or 0) + 1
-    if not rows(conn, unit_rows.TOOL_IDS, (found[1], first, found[3])):
-        return False
-    conn.execute(
-        """INSERT INTO work_units(kind, session_id, turn_id, first_tool, last_tool, reason,
-            created_at)
-        SELECT kind, session_id, turn_id, ?2, last_tool, ?3, ?4 FROM work_units WHERE id = ?1""",
-        (unit_id, first, f"{HALF_OF}{unit_id}", now),
-    ).fetchall()
+    for part in parts:
+        conn.execute(
+            """INSERT INTO work_units(kind, session_id, turn_id, first_tool, last_tool, reason,
+                created_at)
+            SELECT kind, session_id, turn_id, ?2, ?3, ?4, ?5 FROM work_units WHERE id = ?1""",
+            (unit_id, part[0], part[-1], f"{HALF_OF}{unit_id}", now),
+        ).fetchall()
     return True
 
 

@@ -334,21 +334,30 @@ def ranges(conn: apsw.Connection) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("tools", "after", "first"),
-    [(6, None, 4), (6, 2, 4), (6, 5, 6), (6, 6, None), (1, None, None), (0, None, None)],
-    ids=["nobody knows", "less than half", "most", "all", "one", "none"],
+    ("tools", "told", "left"),
+    [
+        (6, set(), [(1, 3), (4, 6)]),
+        (6, {1}, [(2, 6)]),
+        (6, {1, 5}, [(6, 6)]),
+        (6, {6}, [(1, 5)]),
+        (6, {1, 3, 6}, [(2, 5)]),
+        (6, {1, 2, 3, 4, 5, 6}, []),
+        (1, set(), []),
+        (0, set(), []),
+    ],
+    ids=["nobody knows", "first", "most", "last", "some and the last", "all", "one", "none"],
 )
-def test_the_rest_of_a_cut_reply_is_a_unit_of_its_own(
-    tools: int, after: int | None, first: int | None, home: Path
+def test_the_rest_of_a_cut_reply_is_what_it_did_not_tell_of(
+    tools: int, told: set[int], left: list[tuple[int, int]], home: Path
 ) -> None:
     conn = seeding.open_store(home)
     turn = seeding.add_turn(conn, seeding.add_session(conn))
     for _ in range(tools):
         seeding.add_tool(conn, turn)
     unit = seeding.add_unit(conn, turn)
-    assert units.rest(conn, unit, after=after, now=1) is (first is not None)
-    rest = [] if first is None else [(2, "pending", first, None, 0, "half of 1")]
-    assert ranges(conn)[1:] == rest
+    assert units.rest(conn, unit, told=told, now=1) is bool(left)
+    found = [one[1:] for one in ranges(conn)[1:]]
+    assert found == [("pending", first, last, 0, "half of 1") for first, last in left]
 
 
 def test_a_failed_try_is_taken_back_in_one_piece(home: Path) -> None:
