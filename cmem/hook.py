@@ -177,12 +177,11 @@ def _keep(raw: bytes, *, size: int, wire: "Wire") -> None:
         if _is_wanted(intake.place(payload, wire)) and not _is_filtered(payload, wire):
             _spill(error)
         return
-    if taken is None:
-        # Our own observer's: off from now on where only the prompt tells, as no other event will.
-        if session := intake.own_session(payload, wire):
-            from cmem import switch
+    if taken is None or intake.OWN_LINE in payload:
+        from cmem import own
 
-            switch.for_session(_now.home, session, on=False)
+        taken = own.kept(_now.home, _now.event, payload, wire=wire, taken=taken)
+    if taken is None:
         return
     if not _is_wanted((taken.cwd, taken.repo, taken.session, taken.beside)):
         return

@@ -27,6 +27,7 @@ _HEAD = 65_536
 OWN_FOLDER = "cmem-observer-"
 OWN_SESSION = "c3e30b5e-4ef0-4"
 OWN_PROMPT = "[cmem observer request]"
+OWN_LINE = OWN_PROMPT.encode() + b"\\n"  # as it begins in a JSON text
 _OWN_CWD = "/" + OWN_FOLDER
 
 

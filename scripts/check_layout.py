@@ -91,6 +91,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     )
     + (
         "observe",
+        "own",
         "projects_admin",
         "recompress",
         "repair",

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem import booking, compress, paths, settings
+from cmem import booking, compress, lock, paths, settings
 from cmem.cli import output, place
-from cmem.errors import CmemError, UsageError
+from cmem.errors import BusyError, CmemError, UsageError
 from cmem.install import provider as core
 from cmem.observer import trial
-from cmem.observer.providers import about
+from cmem.observer.providers import about, claude_cli, command
 from cmem.store import connection, pause
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 FIELDS = ("model", "base_url", "command")
 WIDTH = 12
+PROGRAMS = (claude_cli.NAME, command.NAME)
+WAIT_MS = 5_000
 MOST_AFTER_KEY = 4_096
 
 
@@ -83,7 +86,10 @@ def run_test(values: Mapping[str, Any]) -> int:
     if told.paid:
         sys.stderr.write(f"cmem: asking {name} once, a small question; price: {told.price}\n")
         sys.stderr.flush()
-    with booking.booked(now.home, chosen, env=env, now=place.now_ms()) as book:
+    with (
+        _alone(now.home, chosen),
+        booking.booked(now.home, chosen, env=env, now=place.now_ms()) as book,
+    ):
         found = trial.ask(chosen, clock=time.monotonic)
         book(found)
     if found.ok:
@@ -93,6 +99,23 @@ def run_test(values: Mapping[str, Any]) -> int:
     else:
         output.write_lines([output.plain(line) for line in _result(name, found)])
     return 0 if found.ok else 1
+
+
+@contextlib.contextmanager
+def _alone(home: str, chosen: Settings) -> Iterator[None]:
+    """A program is asked as a run asks it: under the run's lock. So one that itself runs cmem,
+    whatever it has done to its environment and folder, starts no second round of questions."""
+    if chosen.provider not in PROGRAMS:
+        yield
+        return
+    paths.ensure_home(home)
+    fd = lock.acquire(paths.lock_file(home), wait_ms=WAIT_MS)
+    if fd is None:
+        raise BusyError("a run is asking a provider already; try again when it is done")
+    try:
+        yield
+    finally:
+        lock.release(fd)
 
 
 def run_use(values: Mapping[str, Any]) -> int:

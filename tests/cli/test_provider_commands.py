@@ -15,7 +15,9 @@ import pytest
 from fake_anthropic import FakeAnthropic
 from support import run_cmem, run_json
 
-from cmem import booking, compress, settings
+from cmem import booking, compress, lock, paths, settings
+from cmem.cli import provider as commands
+from cmem.errors import BusyError
 from cmem.install import provider
 from cmem.store import connection, ledger, pause
 
@@ -206,6 +208,18 @@ def test_an_answer_ends_the_pause_of_these_settings_and_no_other(home: Path, con
 def test_test_refuses_inside_the_observer(home: Path) -> None:
     code, out, err = words("test", "command", CMEM_OBSERVER="1")
     assert (code, out) == (1, "") and "CMEM_OBSERVER" in err
+
+
+def test_a_program_is_not_asked_while_a_run_is_asking(
+    home: Path, config: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config('provider = "command"\ncommand = "/bin/true"\n')
+    monkeypatch.setattr(commands, "WAIT_MS", 0)
+    held = lock.acquire(paths.lock_file(str(home)))
+    assert held is not None
+    with pytest.raises(BusyError, match="already"):
+        commands.run_test({"name": None, "json": False})
+    lock.release(held)
 
 
 # --- use -----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 from hookrun import entries, fire, kinds, line, ready, silent
 from support import ROOT, clean_env, payload_bytes, run_cmem, run_json
 
-from cmem import intake
+from cmem import intake, lock
 from cmem.observer.providers import claude_cli
 
 OURS = {
@@ -69,6 +69,22 @@ def test_a_session_known_by_its_prompt_alone_becomes_nothing(home: Path) -> None
     report = run_json("compress", "--all")
     assert (report["observations"], report["summaries"], report["pending"]) == (0, 0, 0)
     assert run_json("status")["counts"]["sessions"] == 0
+
+
+def test_a_request_inside_a_prompt_is_our_own_while_a_run_asks(home: Path) -> None:
+    ready(home)
+    told = f"Do what follows.\n\n{intake.OWN_PROMPT}\nRecord this turn."
+    fire(home, "UserPromptSubmit", prompt(prompt=told))
+    assert len(entries(home)) == 1  # pasted by a person
+    held = lock.acquire(str(home / "compress.lock"))
+    assert held is not None
+    fire(home, "UserPromptSubmit", prompt(session_id="s2", prompt=told))
+    stop = {"hook_event_name": "Stop", "session_id": "s2", "last_assistant_message": "Hi."}
+    fire(home, "Stop", payload_bytes(stop | {"cwd": os.environ["HOME"]}))
+    fire(home, "UserPromptSubmit", prompt(session_id="s3"))
+    lock.release(held)
+    told_of = [json.loads(one.payload)["session_id"] for one in entries(home)]
+    assert told_of == ["s1", "s3"]
 
 
 # A stand-in for an agent that runs our hooks for its own session, and even a run of its own. What

@@ -1,7 +1,8 @@
 """A program that is asked: the request on its stdin, the reply from its stdout, and an end.
 
 It gets no shell, no terminal, a folder of its own, and of the environment only what is listed
-here; it runs in a process group of its own, which is gone when ``run`` returns or raises.
+here; it runs in a process group of its own, which is gone when ``run`` returns or raises; at a time-out
+so is all that it has started.
 ``CMEM_OBSERVER`` tells every hook of ours below it to do nothing.
 """
 
@@ -108,6 +109,9 @@ def _started(
     )
     try:
         yield process
+    except (LateError, LoudError):
+        _end_descendants(process.pid)
+        raise
     finally:
         _end_group(process)
         process.wait()
@@ -124,6 +128,32 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
     elif process.poll() is None:
         process.kill()
+
+
+def _end_descendants(pid: int) -> None:
+    """What a program that had to be ended has started goes with it, also in sessions of its own.
+    Only where the system lists processes; what let go of its parents is not known as theirs."""
+    for one in _descendants(pid):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(one, signal.SIGKILL)
+
+
+def _descendants(pid: int) -> list[int]:
+    parents: dict[int, list[int]] = {}
+    with contextlib.suppress(OSError):
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with (
+                contextlib.suppress(OSError, ValueError, IndexError),
+                open(f"/proc/{name}/stat") as file,
+            ):
+                # The name of the program stands in brackets and can hold anything.
+                parents.setdefault(int(file.read().rpartition(")")[2].split()[1]), []).append(
+                    int(name)
+                )
+    found = list(parents.get(pid, ()))
+    for one in found:  # grows while it is walked through
+        found += parents.get(one, ())
+    return found
 
 
 class _Reader(threading.Thread):

@@ -104,6 +104,23 @@ def test_too_late_is_told_with_the_setting(ours: Any, program: Any, asking: Any)
     assert str(caught.value) == f"{path} did not answer within 1 s (setting timeout_s)"
 
 
+def test_at_its_time_everything_it_started_is_ended(
+    ours: Any, program: Any, asking: Any, tmp_path: Path
+) -> None:
+    started = tmp_path / "started"
+    path = program(
+        "import subprocess\n"
+        "child = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
+        f"open({str(started)!r}, 'w').write(str(child.pid))\n"
+        "time.sleep(30)"
+    )
+    with pytest.raises(ProviderError, match="did not answer"):
+        asking(path, timeout_s=1).ask(ours)
+    stat = Path(f"/proc/{started.read_text()}/stat")
+    # Whoever takes in orphans may not have waited for it yet.
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
 def test_endless_output_is_an_unusable_reply(
     ours: Any, program: Any, asking: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
