@@ -261,7 +261,7 @@ def _settle(
             microusd=microusd,
             run_id=run_id,
         )
-    blame.answered(run.conn)
+    blame.answered(run.conn, now=run.clock())
     usage = observed.usage
     return tally._replace(
         units=tally.units + 1,

@@ -1,14 +1,21 @@
 """Whose fault it is that a try gave nothing: the provider's or the unit's.
 
-A provider's failure is the provider's: the try is given back and nobody is asked for a while. But
-one turn that a server always fails on (an error, a hang, a page of its gateway) would hold up all
-others for ever. So a unit that failed at several pauses in a row is *suspected*: after the next
-one another is asked in its place, still one call a pause. When that one is answered the suspect is
-asked again at once, and a failure is then its own, as a reply is that cannot be used.
+One rule: a unit is judged by what becomes of the others in the same run.
 
-And the other way round: an unusable reply is the unit's, until the units of several turns in a row
-got the same one and none was answered. Then it is the provider, the model or a setting: their tries
-are given back as well, and nobody is asked for a while.
+- Nobody was answered: it is the provider. The try is given back, nobody is asked for a while, and
+  then one unit is, one call a pause: the oldest; another in its place when it failed at several
+  pauses in a row; where the units of several turns got the same useless reply, one of another
+  turn. Such others are the newest, of other sessions first, for what fails alike lies together.
+- That other one is answered: it is not the provider. What had failed is *suspected* from then on,
+  replies that could not be used count, and the run goes on. A unit that fails now is suspected
+  too, and the newest one is asked next: when that fails as well, it is the provider after all.
+- A suspect is asked last, at most once a run, and only where others have been answered in it (or,
+  where none waits, something small was). A failure then counts as a try, at the third the unit is
+  halved, at the fifth a piece that cannot be is put aside. What only says that there is too much
+  to do (``is_busy``) never counts. An answer clears it all.
+
+And an unusable reply is the unit's, until the units of several turns in a row got the same one and
+none was answered: then their tries are given back as well. A suspect's is its own in any case.
 """
 
 from __future__ import annotations
@@ -31,60 +38,128 @@ SAME = 3  # turns in a row
 # What halving a unit helps against says nothing about others.
 SIZE = re.compile(r"too (?:long|large|many)|context (?:window|length)|\(413\)|\bcut\b", re.I)
 COUNTED = re.compile(r"[0-9a-f]*\d[\w-]*", re.I)
+BUSY = re.compile(r"\b(?:429|503|529)\b|overload|rate.?limit|too many requests", re.I)
+
+
+class Course(NamedTuple):
+    """How a run goes. ``answered``: somebody was in it. ``goes_on``: that was one asked in place
+    of another, so that a failure does not end the run. ``failed``: the last one did so."""
+
+    answered: bool = False
+    goes_on: bool = False
+    failed: bool = False
 
 
 class Chosen(NamedTuple):
     """The unit to ask about next. ``suspect``: the one in whose place it is, 0 for none; itself
-    where another one is due and none is left."""
+    where another one is due and none is left. ``probe``: its answer tells of others."""
 
     unit_id: int
-    suspect: int
+    suspect: int = 0
+    probe: bool = False
 
 
 class Try(NamedTuple):
     """One try that failed: of which unit, in whose place, and with what settings. ``well``: the
-    provider has just answered others."""
+    provider has just answered others, or (``small``) something small."""
 
     unit_id: int
     suspect: int
     well: bool
     fingerprint: str
     now: int
+    small: bool = False
 
 
 def choose(
-    conn: apsw.Connection, fingerprint: str, *, tried: Collection[int], session: str | None
+    conn: apsw.Connection,
+    fingerprint: str,
+    *,
+    tried: Collection[int],
+    session: str | None,
+    course: Course = Course(),  # noqa: B008 - it cannot change
 ) -> Chosen | None:
-    """The oldest unit that waits, or another one in place of a suspect; None when none waits."""
-    oldest = units.next_pending(conn, exclude=tried, session=session)
+    """The unit to ask about next; None when none waits."""
+    late = units.suspects(conn)
+    spared = {*tried, *late}
+    oldest = units.next_pending(conn, exclude=spared, session=session)
+    if course.failed:
+        other = units.newest_pending(conn, exclude=spared, session=session)
+        if other is not None:
+            return Chosen(other)
+    elif not course.answered and oldest is not None:
+        return _first(conn, fingerprint, oldest, spared=spared, session=session)
+    if oldest is not None:
+        return Chosen(oldest)
+    last = units.next_pending(conn, exclude=tried, session=session)
+    return None if last is None else Chosen(last, 0 if course.answered else last)
+
+
+def _first(
+    conn: apsw.Connection, fingerprint: str, oldest: int, *, spared: set[int], session: str | None
+) -> Chosen:
+    """Whom to ask first in a run."""
+    alike = streak.get(conn)
+    if alike is not None and alike.fingerprint == fingerprint and len(alike.turns) >= SAME:
+        other = units.newest_pending(conn, exclude=spared, session=session, turns=alike.turns)
+        return Chosen(oldest if other is None else other, probe=other is not None)
     current = pause.get(conn)
-    if oldest is None or current is None or current.unit != oldest:
-        return None if oldest is None else Chosen(oldest, 0)
-    known = units.was_blamed(conn, oldest)
-    if current.fingerprint != fingerprint or not breaker.is_probe_due(current, known=known):
-        return Chosen(oldest, 0)
-    spared = {*tried, oldest, *units.kin(conn, oldest)}
-    other = units.next_pending(conn, exclude={*spared, *current.probed}, session=session)
-    other = other or units.next_pending(conn, exclude=spared, session=session)
-    return Chosen(oldest if other is None else other, oldest)
+    if current is None or (current.unit, current.fingerprint) != (oldest, fingerprint):
+        return Chosen(oldest)
+    if not breaker.is_probe_due(current):
+        return Chosen(oldest)
+    spared = {*spared, oldest, *units.kin(conn, oldest)}
+    beside = units.session_of(conn, oldest)
+    for exclude in ({*spared, *current.probed}, spared):
+        other = units.newest_pending(conn, exclude=exclude, session=session, beside=beside)
+        if other is not None:
+            return Chosen(other, oldest, probe=True)
+    return Chosen(oldest, oldest)
 
 
 def of_provider(conn: apsw.Connection, tried: Try, error: ProviderError) -> tuple[str, str]:
     """Settle a try that the provider failed: (why the run stops asking, what is held against the
     unit), one of them ""."""
     said = f"{error.kind}: {second.scrub(str(error))}"
-    if tried.well and error.retry_after_s is None:
-        units.fail(conn, tried.unit_id, error=f"{said[:400]}; others are answered", now=tried.now)
+    busy = is_busy(error)
+    if tried.well and not (busy and tried.small):
+        with transaction(conn):
+            if busy:
+                units.give_back(conn, tried.unit_id)
+                units.suspect(conn, tried.unit_id, said)
+            else:
+                units.fail_beside(conn, tried.unit_id, said, now=tried.now)
         return "", f"unit {tried.unit_id} alone: {said}"
     with transaction(conn):
         units.give_back(conn, tried.unit_id)
         return _rest(conn, tried, said, retry_after_s=error.retry_after_s), ""
 
 
+def is_well(conn: apsw.Connection, unit_id: int, course: Course) -> bool:
+    """Is a failure of this unit now its own? Once somebody was answered it is if the unit has
+    failed before; of a new one the first, but not two in a row."""
+    if not course.answered:
+        return False
+    return units.has_failed(conn, unit_id) or (course.goes_on and not course.failed)
+
+
+def is_busy(error: ProviderError) -> bool:
+    """Does it say no more than that there is too much to do, or that too much was done?"""
+    return (
+        error.kind == "quota"
+        or error.retry_after_s is not None
+        or BUSY.search(error.message) is not None
+    )
+
+
 def of_reply(conn: apsw.Connection, tried: Try, reason: str) -> str:
     """Settle a try whose reply cannot be used; why the run stops asking, "" when it goes on."""
     if SIZE.search(reason):
         units.fail(conn, tried.unit_id, error=f"unusable: {reason}", now=tried.now)
+        return ""
+    if tried.well or units.is_suspect(conn, tried.unit_id):
+        said = f"unusable: {reason}"[:400] + units.SUSPECT
+        units.fail(conn, tried.unit_id, error=said, now=tried.now)
         return ""
     kind = COUNTED.sub("#", reason)
     with transaction(conn):
@@ -99,11 +174,25 @@ def of_reply(conn: apsw.Connection, tried: Try, reason: str) -> str:
         return _rest(conn, tried, f"{said}; check provider and model", retry_after_s=None)
 
 
-def answered(conn: apsw.Connection) -> None:
-    """A unit is done: nothing is held against the provider any more."""
-    pause.clear(conn)
-    pause.clear(conn, pause.BUDGET)
-    streak.clear(conn)
+def answered(conn: apsw.Connection, *, suspect: int = 0, now: int = 0) -> tuple[int, ...]:
+    """A unit is done: nothing is held against the provider any more. What was held against it is
+    the units' own: the ``suspect`` is one from now on, and the tries that a row of equal replies
+    had given back count. Returns the units that need not be asked again in this run."""
+    with transaction(conn):
+        alike = streak.get(conn)
+        held = () if alike is None else alike.held
+        for unit_id in held:
+            assert alike is not None
+            if units.count_attempt(conn, unit_id):
+                said = f"unusable: {alike.reason}"[:400] + units.SUSPECT
+                units.fail(conn, unit_id, error=said, now=now)
+        current = pause.get(conn)
+        if suspect and current is not None:
+            units.suspect(conn, suspect, current.reason)
+        pause.clear(conn)
+        pause.clear(conn, pause.BUDGET)
+        streak.clear(conn)
+    return held
 
 
 def _rest(conn: apsw.Connection, tried: Try, said: str, *, retry_after_s: float | None) -> str:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 FIRST_PAUSE_MS = 10_000
 LONGEST_PAUSE_MS = 3_600_000
 LONGEST_DAY_MS = 25 * 3_600_000
-# After so many failures at one unit another is asked in its place; at once where it was the
-# unit's own fault before.
+# After so many failures at one unit another is asked in its place.
 PROBE_AFTER = 3
 MOST_PROBED = 20
 
@@ -46,11 +45,10 @@ def doubt(current: Pause | None, fingerprint: str, unit_id: int, *, suspect: int
     return Doubt(unit_id, 1, ())
 
 
-def is_probe_due(current: Pause, *, known: bool) -> bool:
+def is_probe_due(current: Pause) -> bool:
     """Is it time to ask another unit in place of the suspect? The more of them have failed too,
-    the less it is the unit, and the rarer it becomes: the oldest comes first in an outage.
-    ``known``: the suspect has failed by itself before."""
-    return current.times >= (1 if known else PROBE_AFTER) << len(current.probed)
+    the less it is the unit, and the rarer it becomes: the oldest comes first in an outage."""
+    return current.times >= PROBE_AFTER << len(current.probed)
 
 
 def pause_ms(step: int, retry_after_s: float | None) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem import (
     backup,
     batch,
+    blame,
     breaker,
     budget,
     configured,
@@ -202,7 +203,7 @@ def observe_imported(
     settings = settings._replace(provider=configured.FREE)
     run = _run(conn, settings, configured.mode_and_prices(home, settings), clock=clock)
     for unit_id in waiting:
-        tally = observe.observe_unit(run, tally, unit_id)
+        tally = observe.observe_unit(run, tally, blame.Chosen(unit_id), tried=set())
     return tally
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cmem.observer.providers import Provider
 
 NO_USAGE = Usage(0, 0, 0, 0, 0.0)
+NOTHING_YET = blame.Course()
 
 
 class Limits(NamedTuple):
@@ -99,22 +100,30 @@ class Claim(NamedTuple):
 
 def observe(run: Run, tally: Tally, *, limits: Limits, tried: set[int]) -> Tally:
     """Work through every unit that is pending and not in ``tried``; return the new tally."""
+    course = blame.Course(answered=tally.units > 0)
     while not tally.reason:
-        session = limits.session or None
-        chosen = blame.choose(run.conn, run.fingerprint, tried=tried, session=session)
+        chosen = blame.choose(
+            run.conn, run.fingerprint, tried=tried, session=limits.session or None, course=course
+        )
         if chosen is None:
             break
         if limits.max_calls and tally.calls >= limits.max_calls:
             return tally._replace(reason=budget.most_calls(limits.max_calls))
-        tried.add(chosen.unit_id)
         _tell(run, tally)
-        if not chosen.suspect:
-            tally = observe_unit(run, tally, chosen.unit_id)
-            continue
-        tally, is_well = _in_place(run, tally, chosen)
-        if is_well and not tally.reason:
-            tried.add(chosen.suspect)
-            tally = observe_unit(run, tally, chosen.suspect, well=True)
+        small = chosen.unit_id == chosen.suspect and isinstance(run.provider, Model)
+        if small:
+            tally = _ask_small(run, tally, chosen.suspect)
+            if tally.reason:
+                break
+            if limits.max_calls and tally.calls >= limits.max_calls:
+                return tally._replace(reason=budget.most_calls(limits.max_calls))
+        tried.add(chosen.unit_id)
+        done, failures = tally.units, len(tally.unusable)
+        tally = observe_unit(run, tally, chosen, course=course, small=small, tried=tried)
+        if tally.units > done:
+            course = blame.Course(True, course.goes_on or chosen.probe)
+        elif len(tally.unusable) > failures:
+            course = course._replace(failed=course.goes_on)
     _tell(run, tally)
     return tally
 
@@ -124,34 +133,43 @@ def _tell(run: Run, tally: Tally) -> None:
         run.progress(tally, counts.work(run.conn).pending)
 
 
-def _in_place(run: Run, tally: Tally, chosen: blame.Chosen) -> tuple[Tally, bool]:
-    """Ask another unit in place of a suspect, or where there is none something small; tell
-    whether that was answered."""
-    if chosen.unit_id != chosen.suspect:
-        done = tally.units
-        tally = observe_unit(run, tally, chosen.unit_id, suspect=chosen.suspect)
-        return tally, tally.units > done
-    if not isinstance(run.provider, Model):
-        return observe_unit(run, tally, chosen.unit_id), False
-    unit = units.load(run.conn, chosen.suspect, language=run.language)
+def _ask_small(run: Run, tally: Tally, suspect: int) -> Tally:
+    """Ask something small before a suspect where no other unit waits; a reason tells that it was
+    not answered, or may not be asked."""
+    assert isinstance(run.provider, Model)
+    unit = units.load(run.conn, suspect, language=run.language)
     expected = run.expect(unit._replace(mode=run.mode))
+    if expected is not None:
+        began, ends = budget.day(run.clock())
+        spent = ledger.spent(run.conn, since=began, until=ends)
+        refused = budget.refusal(run.limits, spent, expected)  # of what follows; it is smaller
+        if refused:
+            return tally._replace(reason=_out_of_budget(run, refused, until=ends))
     model = "" if expected is None else expected.model
     answer = booking.small(
         run.conn, run.provider, run.provider_name, model=model, known=run.prices, clock=run.clock
     )
     tally = _spent(tally, answer.usage, calls=1, microusd=answer.microusd)
     if answer.trouble is None:
-        return tally, True
-    tried = blame.Try(0, chosen.suspect, well=False, fingerprint=run.fingerprint, now=run.clock())
-    return tally._replace(reason=blame.of_provider(run.conn, tried, answer.trouble)[0]), False
+        return tally
+    tried = blame.Try(0, suspect, well=False, fingerprint=run.fingerprint, now=run.clock())
+    return tally._replace(reason=blame.of_provider(run.conn, tried, answer.trouble)[0])
 
 
 def observe_unit(
-    run: Run, tally: Tally, unit_id: int, *, suspect: int = 0, well: bool = False
+    run: Run,
+    tally: Tally,
+    chosen: blame.Chosen,
+    *,
+    course: blame.Course = NOTHING_YET,
+    small: bool = False,
+    tried: set[int],
 ) -> Tally:
-    """Try one unit; the tally with what came of it. ``suspect``: in place of which other one.
-    ``well``: the provider has just answered others."""
-    well = well or bool(tally.units and units.was_blamed(run.conn, unit_id))
+    """Try one unit; the tally with what came of it. ``small``: something small has just been
+    answered. ``tried``: gets what need not be asked about any more in this run."""
+    unit_id = chosen.unit_id
+    well = small or blame.is_well(run.conn, unit_id, course)
+    suspect = 0 if small else chosen.suspect
     unit = units.load(run.conn, unit_id, language=run.language)._replace(mode=run.mode)
     claim = _claim(run, unit)
     if isinstance(claim, str):
@@ -167,11 +185,11 @@ def observe_unit(
         _not_asked(run, claim)
         return tally._replace(reason=_said(error))
     except ProviderError as error:
-        tried = blame.Try(unit_id, suspect, well, run.fingerprint, run.clock())
-        return _provider_failed(run, claim, error, tried=tried, tally=tally)
+        attempt = blame.Try(unit_id, suspect, well, run.fingerprint, run.clock(), small)
+        return _provider_failed(run, claim, error, tried=attempt, tally=tally)
     except UnusableReply as error:
-        tried = blame.Try(unit_id, suspect, well, run.fingerprint, run.clock())
-        return _unusable(run, claim, error, tried=tried, tally=tally)
+        attempt = blame.Try(unit_id, suspect, well and not small, run.fingerprint, run.clock())
+        return _unusable(run, claim, error, tried=attempt, tally=tally)
     hit("after_call")
     microusd = prices.charge(observed.usage, observed.model, run.prices, asked=_model(claim))
     done = memory.commit(
@@ -185,8 +203,12 @@ def observe_unit(
     )
     hit("after_commit")
     if observed.calls:
-        blame.answered(run.conn)
+        tried.update(blame.answered(run.conn, suspect=suspect, now=run.clock()))
     tally = _spent(tally, observed.usage, calls=observed.calls, microusd=microusd)
+    return _done(tally, done, observed)
+
+
+def _done(tally: Tally, done: memory.Committed, observed: Observed) -> Tally:
     return tally._replace(
         units=tally.units + 1,
         observations=tally.observations + done.observations,

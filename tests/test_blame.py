@@ -3,6 +3,7 @@ each of which begins when the last pause has ended."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,13 @@ def units_of(world: scripted.World) -> list[tuple[Any, ...]]:
     return found
 
 
+def more(world: scripted.World, number: int) -> None:
+    """Another turn is done."""
+    conn = world.store()
+    seeding.add_unit(conn, seeding.add_turn(conn, 1, number, prompt=f"turn {number}"))
+    conn.close()
+
+
 def test_a_turn_that_always_fails_holds_up_no_other(world: scripted.World) -> None:
     world.fill(4, tools=2)
     world.provider.act = failing("turn 2")
@@ -74,16 +82,15 @@ def test_a_turn_that_always_fails_holds_up_no_other(world: scripted.World) -> No
         ["turn 1", "turn 2"],
         ["turn 2"],
         ["turn 2"],
-        ["turn 3", "turn 2", "turn 4"],  # turn 3 is answered, so it is turn 2's own fault
+        ["turn 4", "turn 3", "turn 2"],  # turn 4 is answered, so turn 2 is asked last
     ]
-    assert units_of(world) == [
-        (1, "done", 1, 0),
-        (2, "split", 1, 0),
-        (3, "done", 1, 0),
-        (4, "done", 1, 0),
-        (2, "pending", 1, 0),
-        (2, "pending", 1, 0),
-    ]
+    done = [(1, "done", 1, 0), (3, "done", 1, 0), (4, "done", 1, 0)]
+    assert sorted(units_of(world)) == sorted([*done, (2, "pending", 1, 0)])
+    for number in (10, 11):
+        more(world, number)
+        assert steps.run()[0] == [f"turn {number}", "turn 2"]
+    found = [one for one in units_of(world) if one[0] == 2]
+    assert found == [(2, "split", 3, 0), (2, "pending", 3, 0), (2, "pending", 3, 0)]
 
 
 def test_it_is_put_aside_at_the_bound_when_others_go_on(world: scripted.World) -> None:
@@ -116,8 +123,8 @@ def test_an_outage_costs_one_call_a_step_and_no_attempt(world: scripted.World) -
     world.provider.act = failing()
     steps = Steps(world)
     asked = [steps.run()[0] for _ in range(15)]
-    oldest, others = ["turn 1"], [["turn 2"], ["turn 3"]]
-    assert asked == [*[oldest] * 3, others[0], *[oldest] * 3, others[1], *[oldest] * 6, ["turn 4"]]
+    oldest, others = ["turn 1"], [["turn 4"], ["turn 3"]]
+    assert asked == [*[oldest] * 3, others[0], *[oldest] * 3, others[1], *[oldest] * 6, ["turn 2"]]
     assert units_of(world) == [(turn, "pending", 0, 0) for turn in (1, 2, 3, 4)]
     world.provider.act = lambda _unit: None
     assert steps.run()[0] == ["turn 1", "turn 2", "turn 3", "turn 4"]
@@ -130,18 +137,25 @@ def test_an_outage_that_ends_at_another_unit_is_held_against_nobody(world: scrip
     for _ in range(breaker.PROBE_AFTER):
         steps.run()
     world.provider.act = lambda _unit: None
-    assert steps.run()[0] == ["turn 2", "turn 1", "turn 3"]
+    assert steps.run()[0] == ["turn 3", "turn 2", "turn 1"]
     assert units_of(world) == [(turn, "done", 1, 0) for turn in (1, 2, 3)]
 
 
 def test_a_rate_limit_is_never_the_units(world: scripted.World) -> None:
-    world.fill(3)
+    world.fill(6)
     limit = ProviderError("overload", "429", retry_after_s=5)
     world.provider.act = failing("turn 1", error=limit)
     steps = Steps(world)
-    for _ in range(breaker.PROBE_AFTER + 1):
-        steps.run()
+    asked = [steps.run()[0] for _ in range(breaker.PROBE_AFTER + 1)]
+    assert asked[-1] == ["turn 6", "turn 2", "turn 3", "turn 4", "turn 5", "turn 1"]
+    for number in range(10, 20):
+        more(world, number)
+        assert steps.run()[0] == [f"turn {number}", "turn 1"]
     assert units_of(world)[0] == (1, "pending", 0, 0)
+    world.provider.act = lambda _unit: None
+    more(world, 30)
+    assert steps.run()[0] == ["turn 30", "turn 1"]
+    assert units_of(world)[0] == (1, "done", 1, 0)
 
 
 def test_where_no_other_unit_waits_something_small_is_asked(
@@ -186,13 +200,57 @@ def test_turns_that_all_fail_alike_are_the_providers_fault(world: scripted.World
         "4099 > 2048, the maximum; check provider and model"
     )
     assert units_of(world) == [(turn, "pending", 0, 0) for turn in (1, 2, 3, 4)]
+    assert steps.run()[0] == ["turn 4"]
     assert steps.run()[0] == ["turn 1"]
     assert units_of(world) == [(turn, "pending", 0, 0) for turn in (1, 2, 3, 4)]
     world.provider.act = lambda _unit: None
-    assert steps.run()[1].units == 4
+    assert steps.run()[0] == ["turn 1"]  # the tries of the others count now
+    assert steps.run()[1].pending == 0
     conn = world.store()
     assert (pause.get(conn), streak.get(conn)) == (None, None)
     conn.close()
+
+
+SAME = ("the model refused", ProviderError("overload", "500: oops"))
+
+
+@pytest.mark.parametrize("fault", SAME, ids=["reply", "provider"])
+@pytest.mark.parametrize("bad", [3, 4, 6])
+def test_turns_in_a_row_that_fail_alike_hold_up_no_other(
+    fault: str | ProviderError, bad: int, world: scripted.World
+) -> None:
+    world.fill(12)
+    prompts = tuple(f"turn {number}" for number in range(2, 2 + bad))
+    error = UnusableReply(fault) if isinstance(fault, str) else fault
+    world.provider.act = failing(*prompts, error=error)
+    steps = Steps(world)
+    asked: list[str] = []
+    for _ in range(2 if isinstance(fault, str) else breaker.PROBE_AFTER + 1):
+        asked += steps.run()[0]
+    good = [turn for turn, state, _attempts, _ in units_of(world) if state == "done"]
+    assert len(good) == 12 - bad
+    assert sum(one in prompts for one in asked) <= bad + breaker.PROBE_AFTER
+    for _ in range(12):
+        steps.run()
+    left = [one[1:3] for one in units_of(world) if one[1] != "done"]
+    assert left == [("parked", 5)] * bad or not isinstance(fault, str)
+
+
+@pytest.mark.parametrize("kind", ["529: overloaded", "429: slow down"])
+def test_a_provider_with_too_much_to_do_uses_up_nothing(kind: str, world: scripted.World) -> None:
+    world.fill(30, tools=2)
+    chance = random.Random(3)
+
+    def act(_unit: Any) -> None:
+        if chance.random() < 0.7:
+            raise ProviderError("overload", kind)
+
+    world.provider.act = act
+    steps = Steps(world)
+    for _ in range(200):
+        if not steps.run()[1].pending:
+            break
+    assert units_of(world) == [(turn, "done", 1, 0) for turn in range(1, 31)]
 
 
 def test_turns_that_fail_alike_in_several_runs_are_too(world: scripted.World) -> None:

@@ -19,12 +19,14 @@ MOST = 20
 
 
 class Streak(NamedTuple):
-    """``units``: one for each try that still counts; ``turns``: all that failed."""
+    """``units``: one for each try that still counts, ``held`` those whose tries were given back;
+    ``turns``: all that failed."""
 
     reason: str
     fingerprint: str
     units: tuple[int, ...]
     turns: tuple[str, ...]
+    held: tuple[int, ...] = ()
 
 
 def get(conn: apsw.Connection) -> Streak | None:
@@ -38,6 +40,7 @@ def get(conn: apsw.Connection) -> Streak | None:
             fingerprint=str(kept["fingerprint"]),
             units=tuple(int(one) for one in kept["units"]),
             turns=tuple(str(one) for one in kept["turns"]),
+            held=tuple(int(one) for one in kept.get("held", ())),
         )
     except (ValueError, KeyError, TypeError):
         return None  # written by another version: as good as none
@@ -57,12 +60,13 @@ def add(conn: apsw.Connection, reason: str, *, fingerprint: str, unit_id: int) -
 
 
 def settled(conn: apsw.Connection) -> tuple[int, ...]:
-    """Return the units of the tries that still count, the newest first, and forget them: they are
-    given back."""
+    """Return the units of the tries that still count, the newest first, and hold them: they are
+    given back until somebody is answered."""
     current = get(conn)
     if current is None:
         return ()
-    _put(conn, current._replace(units=()))
+    held = tuple(dict.fromkeys((*current.held, *current.units)))[-MOST:]
+    _put(conn, current._replace(units=(), held=held))
     return current.units[::-1]
 
 

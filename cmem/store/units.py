@@ -34,7 +34,14 @@ PENDING = """SELECT u.id, u.reason, u.crashes FROM work_units u
         AND +w.state IN ('pending', 'batched')
         AND x.hidden_at IS NULL))
     ORDER BY u.id"""
+NEWEST = """SELECT u.id, u.session_id, u.kind || ' ' || u.turn_id, u.reason, u.crashes
+    FROM work_units u JOIN turns t ON t.id = u.turn_id JOIN sessions s ON s.id = u.session_id
+    WHERE u.state = 'pending' AND u.kind = 'turn' AND u.reason <> 'import' AND t.hidden_at IS NULL
+    AND (?1 IS NULL OR ?1 IN (s.content_session_id, s.uid, 'N' || s.id)) ORDER BY u.id DESC"""
 HALF_OF = "half of "
+# What the error of a unit ends with that has failed where others were answered.
+SUSPECT = "; others are answered"
+PATIENCE = 3  # such failures until it is halved
 
 
 def create(
@@ -165,11 +172,72 @@ def rest(conn: apsw.Connection, unit_id: int, *, told: Collection[int], now: int
     return True
 
 
-def was_blamed(conn: apsw.Connection, unit_id: int) -> bool:
-    """Has the unit, or what it is a half of, failed by itself where others were answered?"""
-    query = "SELECT attempts > 0 AND error LIKE '%others are answered' FROM work_units WHERE id = ?"
-    found = row(conn, query, (unit_id,))
+def suspects(conn: apsw.Connection) -> list[int]:
+    """The units that wait and have failed, they or what they are halves of, where others were
+    answered."""
+    query = f"""SELECT id FROM work_units
+        WHERE state = 'pending' AND error LIKE '%{SUSPECT}'"""
+    return [int(found[0]) for found in rows(conn, query, ())]
+
+
+def has_failed(conn: apsw.Connection, unit_id: int) -> bool:
+    """Has the unit, or what it is a half of, given nothing before?"""
+    found = row(conn, "SELECT error <> '' FROM work_units WHERE id = ?", (unit_id,))
     return found is not None and bool(found[0])
+
+
+def is_suspect(conn: apsw.Connection, unit_id: int) -> bool:
+    found = row(conn, "SELECT error FROM work_units WHERE id = ?", (unit_id,))
+    return found is not None and str(found[0]).endswith(SUSPECT)
+
+
+def suspect(conn: apsw.Connection, unit_id: int, error: str) -> None:
+    """Make a pending unit one of them."""
+    conn.execute(
+        "UPDATE work_units SET error = ? WHERE id = ? AND state = 'pending'",
+        (cleaning.error(error[:400]) + SUSPECT, unit_id),
+    ).fetchall()
+
+
+def fail_beside(conn: apsw.Connection, unit_id: int, error: str, *, now: int) -> None:
+    """Settle a try that failed where others were answered: it counts, and the unit stays in one
+    piece for the first of them. Part of a transaction."""
+    found = row(conn, "SELECT attempts - crashes FROM work_units WHERE id = ?", (unit_id,))
+    if found is not None and found[0] + 1 >= PATIENCE:
+        fail(conn, unit_id, error=error[:400] + SUSPECT, now=now)
+        return
+    suspect(conn, unit_id, error)
+    conn.execute(
+        "UPDATE work_units SET crashes = max(crashes - 1, 0) WHERE id = ? AND state = 'pending'",
+        (unit_id,),
+    ).fetchall()
+
+
+def session_of(conn: apsw.Connection, unit_id: int) -> int:
+    found = row(conn, "SELECT session_id FROM work_units WHERE id = ?", (unit_id,))
+    return 0 if found is None else int(found[0])
+
+
+def newest_pending(
+    conn: apsw.Connection,
+    *,
+    exclude: Collection[int],
+    session: str | None,
+    turns: Collection[str] = (),
+    beside: int = 0,
+) -> int | None:
+    """The newest unit that may be observed and is of none of these ``turns`` (as ``streak`` names
+    them); of another session than ``beside`` (or than that of the turns) where there is one."""
+    found: list[tuple[int, int]] = []
+    for unit_id, session_id, turn, reason, crashes in rows(conn, NEWEST, (session,)):
+        if unit_id in exclude or _parent(reason) in exclude or crashes >= MAX_CRASHES:
+            continue
+        if turn in turns:
+            beside = session_id
+        else:
+            found.append((unit_id, session_id))
+    others = [unit_id for unit_id, session_id in found if session_id != beside]
+    return next(iter((*others, *(unit_id for unit_id, _ in found))), None)
 
 
 def kin(conn: apsw.Connection, unit_id: int) -> list[int]:
