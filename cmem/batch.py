@@ -78,8 +78,15 @@ def send(run: Run, who: Anthropic, tally: Tally, *, session: str, most: int = MO
         return tally._replace(
             reason="no api_key for provider anthropic: set api_key or CMEM_API_KEY"
         )
+    only = 0
+    if blame.in_doubt(run.conn, run.fingerprint):
+        # Nobody pays for many before one is answered.
+        if batches.waiting(run.conn)[0]:
+            return tally._replace(reason=told(run))
+        chosen = blame.choose(run.conn, run.fingerprint, tried=(), session=session or None)
+        only, most = (0 if chosen is None else chosen.unit_id), 1
     while True:
-        batch_id, parts, refused = _pack(run, session=session, most=most)
+        batch_id, parts, refused = _pack(run, session=session, most=most, only=only)
         if not parts:
             return tally._replace(reason=refused or tally.reason or told(run))
         hit("batch_before_send")
@@ -100,8 +107,9 @@ def send(run: Run, who: Anthropic, tally: Tally, *, session: str, most: int = MO
             return tally._replace(reason=refused or told(run))
 
 
-def _pack(run: Run, *, session: str, most: int) -> tuple[int, list[_Part], str]:
-    """(batch, its parts, why it has no more), committed before anything is sent."""
+def _pack(run: Run, *, session: str, most: int, only: int = 0) -> tuple[int, list[_Part], str]:
+    """(batch, its parts, why it has no more), committed before anything is sent. ``only``: of this
+    unit alone."""
     token = os.urandom(8).hex()
     now = run.clock()
     began, ends = budget.day(now)
@@ -110,7 +118,7 @@ def _pack(run: Run, *, session: str, most: int) -> tuple[int, list[_Part], str]:
     with transaction(run.conn):
         batch_id = batches.begin(run.conn, token, now=now)
         while len(parts) < most:
-            unit_id = units.next_pending(run.conn, session=session or None)
+            unit_id = only or units.next_pending(run.conn, session=session or None)
             if unit_id is None:
                 break
             unit = units.load(run.conn, unit_id, language=run.language)._replace(mode=run.mode)
@@ -330,7 +338,7 @@ def _unusable(
         stops = tally.reason
         if not stops:
             units.count_attempt(run.conn, unit_id)
-            tried = blame.Try(unit_id, 0, well=False, fingerprint=run.fingerprint, now=run.clock())
+            tried = _tried(run, unit_id, tally)
             stops = blame.of_reply(run.conn, tried, error.reason)
     return tally._replace(
         calls=tally.calls + 1,
@@ -350,9 +358,14 @@ def _refused(
         stops = tally.reason
         if not stops:
             units.count_attempt(run.conn, unit_id)
-            tried = blame.Try(unit_id, 0, well=False, fingerprint=run.fingerprint, now=run.clock())
+            tried = _tried(run, unit_id, tally)
             stops, _against = blame.of_provider(run.conn, tried, error)
     return tally._replace(calls=tally.calls + 1, reason=stops)
+
+
+def _tried(run: Run, unit_id: int, tally: Tally) -> blame.Try:
+    well = blame.is_well(run.conn, unit_id, blame.Course(answered=tally.units > 0))
+    return blame.Try(unit_id, 0, well, fingerprint=run.fingerprint, now=run.clock())
 
 
 def _end(

@@ -95,6 +95,15 @@ def choose(
     return None if last is None else Chosen(last, 0 if course.answered else last)
 
 
+def in_doubt(conn: apsw.Connection, fingerprint: str) -> bool:
+    """Has the provider with these settings answered nobody since it was in trouble?"""
+    current = pause.get(conn)
+    alike = streak.get(conn)
+    return (current is not None and current.fingerprint == fingerprint) or (
+        alike is not None and alike.fingerprint == fingerprint and len(alike.turns) >= SAME
+    )
+
+
 def _first(
     conn: apsw.Connection, fingerprint: str, oldest: int, *, spared: set[int], session: str | None
 ) -> Chosen:

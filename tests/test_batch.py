@@ -258,3 +258,31 @@ def test_a_batch_whose_replies_are_all_useless_is_held_against_no_unit(
     assert ask(world, tries) == [("pending", 0, 0, "")]
     assert ask(world, "SELECT outcome, count(*) FROM observer_runs GROUP BY 1") == [(outcome, 3)]
     assert [row[0] for row in ask(world, "SELECT key FROM meta WHERE key = 'pause'")] == ["pause"]
+
+
+def test_after_that_one_turn_is_sent_until_somebody_is_answered(
+    world: scripted.World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = "SELECT count(*) FROM work_units WHERE state = 'batched'"
+    at = NOW
+    with FakeAnthropic({"default": {"text": "I would rather not.", "usage": USAGE}}) as api:
+        sent = []
+        for _ in range(4):
+            run(world, api, at=at)
+            sent.append(ask(world, waiting)[0][0])
+            run(world, api, at=at + 1, give=False)
+            at += 4 * 3_600_000
+    assert sent == [3, 1, 1, 1]
+    with FakeAnthropic([reply(n) for n in range(9)]) as api:
+        monkeypatch.setattr(compress, "fingerprint", lambda _settings: "the same")
+        conn = world.store()
+        for key in ("pause", "alike"):
+            conn.execute(
+                "UPDATE meta SET value = json_set(value, '$.fingerprint', 'the same') WHERE key = ?",
+                (key,),
+            )
+        conn.close()
+        run(world, api, at=at)
+        assert ask(world, waiting) == [(1,)]
+        run(world, api, at=at + 1)  # answered: now the others go
+    assert ask(world, STATES)[0] == ("batched", 2) or ask(world, waiting)[0][0] >= 2

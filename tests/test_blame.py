@@ -13,7 +13,8 @@ import scripted
 import seeding
 
 from cmem import breaker
-from cmem.compress import Report
+from cmem.budget import Limits
+from cmem.compress import Options, Report
 from cmem.model import Usage
 from cmem.observer.errors import ProviderError, UnusableReply
 from cmem.observer.prompt import Request
@@ -21,6 +22,7 @@ from cmem.observer.providers import PROVIDERS
 from cmem.observer.providers.asked import Asked, Model
 from cmem.observer.trial import QUESTION
 from cmem.store import pause, streak
+from cmem.store.ledger import Expected
 from cmem.store.rows import rows
 
 START = seeding.T0 + seeding.DAY
@@ -294,3 +296,28 @@ def test_the_halves_of_one_turn_are_one_turn(world: scripted.World) -> None:
     for step in range(12):
         world.run(START + step)
     assert {(state, attempts) for _turn, state, attempts, _ in units_of(world)} >= {("parked", 5)}
+
+
+def test_the_small_question_counts_as_a_call_and_for_the_budget(
+    world: scripted.World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.fill(1)
+    asked: list[str] = []
+
+    def ask(request: Request) -> Asked:
+        asked.append("small" if request == QUESTION else "turn")
+        if request == QUESTION:
+            return Asked("ready", "", "some-model", Usage(30, 1, 0, 0, 0.0), ())
+        raise ProviderError("overload", "500: oops")
+
+    monkeypatch.setitem(PROVIDERS, "scripted", lambda _settings: Model("scripted", ask))
+    steps = Steps(world)
+    for _ in range(breaker.PROBE_AFTER):
+        steps.run()
+    asked.clear()
+    report = world.run(steps.now, Options(max_calls=1))
+    assert (asked, report.calls) == (["small"], 1)
+    spent = Expected("scripted", "m", 10, 10, 0)
+    monkeypatch.setattr("cmem.estimate.expect", lambda *_: lambda _unit: spent)
+    report = world.run(steps.now, Options(limits=Limits(0, 1)))
+    assert (asked, report.reason[:21]) == (["small"], "daily budget of 1 tok")

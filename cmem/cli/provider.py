@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem import booking, compress, lock, paths, settings
+from cmem import booking, breaker, compress, lock, paths, settings
 from cmem.cli import output, place
 from cmem.errors import BusyError, CmemError, UsageError
 from cmem.install import provider as core
@@ -58,7 +58,7 @@ def run_show(values: Mapping[str, Any]) -> int:
     name = values["name"] or now.background.provider
     row = _row(_known(name), now)
     row["model"] = now.background.model or None
-    row["paused"] = _paused(now.home) if row["chosen"] else None
+    row["paused"] = _paused(now) if row["chosen"] else None
     row["config"] = paths.config_file(now.home)
     if values["json"]:
         output.write_json(row)
@@ -207,15 +207,16 @@ def _key_from_stdin() -> str:
     return key
 
 
-def _paused(home: str) -> dict[str, Any] | None:
-    conn = connection.open_reader(home)
+def _paused(now: Now) -> dict[str, Any] | None:
+    conn = connection.open_reader(now.home)
     if conn is None:
         return None
     try:
         current = pause.get(conn)
     finally:
         conn.close()
-    if current is None or current.until <= place.now_ms():
+    mark = compress.fingerprint(now.background)
+    if current is None or not breaker.holds(current, fingerprint=mark, now=place.now_ms()):
         return None
     return {"reason": current.reason, "until": current.until}
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem import batch, breaker, budget, paths, settings, spool
+from cmem import batch, breaker, budget, compress, paths, settings, spool
 from cmem import off as switches
 from cmem.cli import filtering, off, output, place
 from cmem.context import health
@@ -27,6 +27,10 @@ MAX_RECORD = 16 * 1024 * 1024
 EMPTY = counts.StatusCounts(0, 0, 0, 0, 0, counts.Work(0, 0, None), None, None, 0, 0.0)
 
 
+# A pause has ended, and nobody knows whether the provider is well again.
+UNANSWERED = "the provider has not answered since its last trouble: "
+
+
 class Spool(NamedTuple):
     pending: int
     spilled: int
@@ -41,7 +45,7 @@ def run(values: Mapping[str, Any]) -> int:
     chosen, unreadable = _chosen(home, env)
     limits = budget.limits(chosen.daily_usd, chosen.daily_tokens)
     waiting = _spool(home)
-    stored, paused, left = _stored(limits, now, chosen.provider)
+    stored, paused, left = _stored(limits, now, chosen)
     why = off.why()
     trouble = why if switches.is_doubt(why) else ""
     trouble = trouble or _unwritable(home) or unreadable or _trouble(waiting, stored, now)
@@ -120,7 +124,7 @@ def _oldest_spill(home: str) -> int | None:
 
 
 def _stored(
-    limits: budget.Limits, now: int, provider: str
+    limits: budget.Limits, now: int, chosen: settings.Settings
 ) -> tuple[StatusCounts, Pause | None, str]:
     """The store's numbers, the pause that holds, and why work is left."""
     conn = place.store()
@@ -128,13 +132,18 @@ def _stored(
         return EMPTY, None, ""
     try:
         stored = counts.status_counts(conn, midnight=budget.day(now)[0])
-        return stored, _paused(conn, limits, now), _left(conn, stored, provider)
+        mark = compress.fingerprint(chosen)
+        paused = _paused(conn, limits, now, mark=mark)
+        return stored, paused, _left(conn, stored, chosen.provider, mark=mark)
     finally:
         conn.close()
 
 
-def _left(conn: apsw.Connection, stored: StatusCounts, provider: str) -> str:
+def _left(conn: apsw.Connection, stored: StatusCounts, provider: str, *, mark: str) -> str:
     """Why turns wait or were put aside, "" when nothing is left or nothing is known of it."""
+    trouble = pause.get(conn)
+    if trouble is not None and trouble.fingerprint == mark and stored.work.pending:
+        return f"{UNANSWERED}{stored.work.pending} waiting: {trouble.reason}"
     parts = [one for one in [batch.said(*batches.waiting(conn), provider)] if one]
     last = last_run.get(conn)
     if last is not None and last.reason and stored.work.pending:
@@ -144,10 +153,11 @@ def _left(conn: apsw.Connection, stored: StatusCounts, provider: str) -> str:
     return "; ".join(parts)
 
 
-def _paused(conn: apsw.Connection, limits: budget.Limits, now: int) -> Pause | None:
-    """The pause that holds: the provider's own trouble before the day's budget."""
+def _paused(conn: apsw.Connection, limits: budget.Limits, now: int, *, mark: str) -> Pause | None:
+    """The pause that holds: the provider's own trouble before the day's budget. ``mark``: of the
+    settings that are asked with now."""
     current = pause.get(conn)
-    if current is not None and current.until > now:
+    if current is not None and breaker.holds(current, fingerprint=mark, now=now):
         return current
     daily = pause.get(conn, pause.BUDGET)
     return daily if breaker.budget_holds(daily, limits=limits, now=now) else None
@@ -168,6 +178,8 @@ def _ok(waiting: Spool, stored: StatusCounts, *, paused: Pause | None, left: str
     if stored.last_captured_at is None and not any(waiting[:3]):
         there = os.path.exists(os.path.join(place.home(), INSTALLED))
         return "nothing captured yet: " + ("" if there else "run `cmem install`, then ") + START
+    if left.startswith(UNANSWERED):
+        return left
     notes = [left] if left else []
     if waiting.dropped:
         notes.append(f"{waiting.dropped} events dropped")

@@ -102,6 +102,9 @@ def check_work(home: str, chosen: Settings | None, *, now: int) -> list[Finding]
     mark = fingerprint(chosen) if chosen is not None else ""
     if current is not None and breaker.holds(current, fingerprint=mark, now=now):
         found.append(judge_pause(current, now=now))
+    elif current is not None and current.fingerprint == mark and work.pending:
+        detail = f"the provider has not answered since its last trouble: {current.reason}"
+        found.append(Finding(WARN, "provider trouble", clean(detail, one_line=True), COMPRESS))
     limits = budget.limits(chosen.daily_usd, chosen.daily_tokens) if chosen else budget.NO_LIMITS
     if daily is not None and breaker.budget_holds(daily, limits=limits, now=now):
         detail = f"turns wait for the next day: {daily.reason.partition(';')[0]}"

@@ -7,11 +7,13 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import seeding
 from fake_anthropic import FakeAnthropic
 from support import run_cmem, run_json
 
@@ -74,14 +76,47 @@ def test_the_price_is_that_of_the_model(home: Path, config: Any) -> None:
 
 def test_show_tells_of_a_pause(home: Path, config: Any) -> None:
     path = config('provider = "anthropic"\napi_key = "k"\n')
-    conn = connection.open_writer(str(home), now=0)
-    pause.arm(conn, reason="auth: 401", until=2**52, step=0, fingerprint="x")
-    conn.close()
+    until = time.time_ns() // 1_000_000 + 60_000
+    own = settings.load(str(home), env={}, flags={}, trusted_env=False)
+    arm(home, until, compress.fingerprint(own))
     found = run_json("provider", "show")
     assert (found["name"], found["config"]) == ("anthropic", str(path))
-    assert found["paused"] == {"reason": "auth: 401", "until": 2**52}
+    assert found["paused"] == {"reason": "auth: 401", "until": until}
     assert "auth: 401" in words("show")[1]
     assert run_json("provider", "show", "extract")["paused"] is None
+
+
+def arm(home: Path, until: int, mark: str, *, waiting: bool = False) -> None:
+    conn = connection.open_writer(str(home), now=0)
+    pause.arm(conn, reason="auth: 401", until=until, step=0, fingerprint=mark)
+    if waiting:
+        seeding.add_unit(conn, seeding.add_turn(conn, seeding.add_session(conn)))
+        conn.execute("UPDATE work_units SET created_at = ?", (until - 120_000,))
+    conn.close()
+
+
+@pytest.mark.parametrize(
+    ("after_ms", "changed", "health"),
+    [
+        (60_000, "", "paused until "),
+        (60_000, 'api_key = "another"\n', "ok"),
+        (60_000, 'provider = "extract"\n', "ok"),
+        (-60_000, "", "the provider has not answered since its last trouble: 1 waiting: auth: 401"),
+    ],
+    ids=["holds", "another key", "another provider", "over, nobody was asked"],
+)
+def test_status_tells_of_a_trouble_of_these_settings_alone(
+    after_ms: int, changed: str, health: str, home: Path, config: Any
+) -> None:
+    config('provider = "anthropic"\napi_key = "k"\n')
+    own = settings.load(str(home), env={}, flags={}, trusted_env=False)
+    until = time.time_ns() // 1_000_000 + after_ms
+    arm(home, until, compress.fingerprint(own), waiting=True)
+    if changed:
+        rest = 'provider = "anthropic"\n' if changed.startswith("api_key") else 'api_key = "k"\n'
+        config(rest + changed)
+    assert run_json("status")["health"].startswith(health)
+    assert (run_json("provider", "show")["paused"] is None) is (health[:6] != "paused")
 
 
 def test_a_variable_of_this_shell_is_not_the_choice(home: Path) -> None:
