@@ -4,10 +4,12 @@ day's budget. Decisions from values to values; the two rows they are kept in are
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from cmem.budget import Limits
+    from cmem.settings import Settings
     from cmem.store.pause import Pause
 
 FIRST_PAUSE_MS = 10_000
@@ -65,6 +67,15 @@ def holds(current: Pause | None, *, fingerprint: str, now: int) -> bool:
     if current is None or current.fingerprint != fingerprint:
         return False
     return now < current.until <= now + LONGEST_PAUSE_MS
+
+
+def fingerprint(settings: Settings) -> str:
+    """What a pause is bound to: a changed key, model, endpoint or program is a new start. One
+    way, so that no part of the key can be read back from the store."""
+    parts = [settings.provider, settings.model, settings.base_url, settings.api_key]
+    parts += [settings.headers, settings.proxy, settings.ca_file]
+    parts += [settings.claude_path, settings.claude_config_dir, settings.command]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def budget_key(limits: Limits) -> str:

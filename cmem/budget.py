@@ -41,19 +41,35 @@ def day(now: int) -> tuple[int, int]:
     return _midnight(local, 0), _midnight(local, 1)
 
 
-def refusal(allowed: Limits, spent: Spent, expected: Expected) -> str:
-    """Why the call may not be made today; "" when it may."""
+def refusal(allowed: Limits, spent: Spent, expected: Expected, *, planned: int = 0) -> str:
+    """Why the call may not be made today; "" when it may. ``planned``: how many of the calls in
+    ``spent`` are not made yet."""
     if not spent.tokens:
         return ""
     # Tokens of a model without a price cost an unknown sum, which no budget of money can hold.
     if allowed.microusd and spent.microusd + (expected.microusd or 0) > allowed.microusd:
-        told = f"{dollars(allowed.microusd)} reached ({dollars(spent.microusd)} spent today)"
-        return f"daily budget of {told}"
+        is_full = dollars(spent.microusd) == dollars(allowed.microusd)
+        is_full = is_full or spent.microusd > allowed.microusd
+        used = f"{dollars(spent.microusd)} spent today"
+        return _full(
+            f"daily budget of {dollars(allowed.microusd)}", used, is_full=is_full, planned=planned
+        )
     if allowed.tokens and spent.tokens + expected.input_tokens + expected.output_tokens > (
         allowed.tokens
     ):
-        return f"daily budget of {allowed.tokens:,} tokens reached ({spent.tokens:,} used today)"
+        is_full = spent.tokens >= allowed.tokens
+        used = f"{spent.tokens:,} used today"
+        return _full(
+            f"daily budget of {allowed.tokens:,} tokens", used, is_full=is_full, planned=planned
+        )
     return ""
+
+
+def _full(what: str, used: str, *, is_full: bool, planned: int) -> str:
+    told = f"{used}, {planned} planned calls among it" if planned else used
+    if is_full and not planned:
+        return f"{what} reached ({told})"
+    return f"{what} leaves no room for the next call ({told})"
 
 
 def most_calls(count: int) -> str:

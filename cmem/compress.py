@@ -6,7 +6,6 @@ run. What a killed run left is simply still there: spool rows not deleted, units
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
 import time
@@ -180,7 +179,7 @@ def _run(
         conn=conn,
         provider=providers.get(settings),
         provider_name=settings.provider,
-        fingerprint=fingerprint(settings),
+        fingerprint=breaker.fingerprint(settings),
         language=settings.language,
         mode=mode,
         expect=estimate.expect(settings, price_list),
@@ -320,15 +319,6 @@ def _maintain(
         warnings += backup.daily(home, conn, keep=settings.backups, now=now)
         warnings += auto.after_run(home, conn, settings, now=now)
     return warnings
-
-
-def fingerprint(settings: Settings) -> str:
-    """What a pause is bound to: a changed key, model, endpoint or program is a new start. One
-    way, so that no part of the key can be read back from the store."""
-    parts = [settings.provider, settings.model, settings.base_url, settings.api_key]
-    parts += [settings.headers, settings.proxy, settings.ca_file]
-    parts += [settings.claude_path, settings.claude_config_dir, settings.command]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def end_on_signals() -> None:

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import budget, configured, spool, tokens, unread
+from cmem import breaker, budget, configured, spool, tokens, unread
 from cmem.model import Mode, SummaryUnit, TurnUnit, Usage
 from cmem.observer import modes, prices, prompt
 from cmem.observer.providers import anthropic, claude_cli
-from cmem.store import connection, counts, ledger, units
+from cmem.store import connection, counts, ledger, pause, units
 from cmem.store.ledger import Expected
 
 if TYPE_CHECKING:
@@ -106,17 +106,21 @@ def estimate(
     weigh = expect(settings, known)
     found: list[tuple[str, Expected | None]] = []
     spent = ledger.Spent(0, 0, 0, 0)
+    paused = ""
     conn = connection.open_reader(home)
     if conn is not None:
         try:
             found = _weighed(conn, weigh, settings=settings, session=session, mode=mode)
             began, ends = budget.day(time.time_ns() // 1_000_000)
             spent = ledger.spent(conn, since=began, until=ends)
+            paused = _paused(conn, settings)
         finally:
             conn.close()
     if not session:
         found += _captured(home, weigh, settings=settings, mode=mode, known=known)
     room, reason = _room([one for _, one in found], spent, limits=limits, max_calls=max_calls)
+    if paused and room:
+        room, reason = 0, paused
     whole = _share("", [one for _, one in found])
     return Estimate(
         provider=settings.provider,
@@ -134,6 +138,16 @@ def estimate(
     )
 
 
+def _paused(conn: apsw.Connection, settings: Settings) -> str:
+    """Why nobody would be asked now, "" where somebody would."""
+    current = pause.get(conn)
+    now = time.time_ns() // 1_000_000
+    if settings.provider in FREE or current is None:
+        return ""
+    holds = breaker.holds(current, fingerprint=breaker.fingerprint(settings), now=now)
+    return f"paused: {current.reason}" if holds else ""
+
+
 def _captured(
     home: str, weigh: Expect, *, settings: Settings, mode: Mode, known: prices.PriceList
 ) -> list[tuple[str, Expected | None]]:
@@ -144,7 +158,7 @@ def _captured(
     )
     base = weigh(nothing)
     found: list[tuple[str, Expected | None]] = []
-    for size in unread.turns(home):
+    for size in unread.turns(home, now=time.time_ns() // 1_000_000):
         if base is None:
             found.append((UNREAD, None))
             continue
@@ -175,7 +189,7 @@ def _room(
             continue
         if max_calls and calls >= max_calls:
             return done, budget.most_calls(max_calls)
-        refused = budget.refusal(limits, spent, one)
+        refused = budget.refusal(limits, spent, one, planned=calls)
         if refused:
             return done, refused
         calls += 1

@@ -217,7 +217,7 @@ def _is_made(place: Place, settings: Settings) -> bool:
 
 def _pause_reason(run: _Run) -> str:
     current = pause.get(run.conn)
-    key = compress.fingerprint(run.settings)
+    key = breaker.fingerprint(run.settings)
     if current is None or not breaker.holds(current, fingerprint=key, now=run.clock()):
         return ""
     return f"paused: {current.reason}"

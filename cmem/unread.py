@@ -12,14 +12,17 @@ if TYPE_CHECKING:
 
     from cmem.model import Entry, Event
 
+IDLE_MS = 10 * 60_000  # as in ingest
 LOOKED_AT = 5_000  # events; the more of a mailbox nobody waits for
 MAX_FIELD = 16_000  # characters of one field that a request has at most
 BATCH, BATCH_BYTES = 200, 4 * 1024 * 1024
 
 
-def turns(home: str) -> list[int]:
-    """The tokens of each turn that has ended, and of the summary of each session that has, 0."""
+def turns(home: str, *, now: int) -> list[int]:
+    """The tokens of each turn that has ended, and of the summary of each session that has or is
+    idle, 0."""
     found: list[int] = []
+    last: dict[str, int] = {}
     running: dict[str, int] = {}
     for event in _events(home):
         session = event.origin.session
@@ -28,14 +31,17 @@ def turns(home: str) -> list[int]:
             found.append(running.pop(session))
         if ends:
             found.append(0)
+            last.pop(session, None)
             continue
+        last[session] = event.origin.at
         size = _size(event)
         if size is None:
             continue
         running[session] = running.get(session, 0) + size
         if isinstance(event, TurnEnded):
             found.append(running.pop(session))
-    return found
+    idle = [one for one, at in last.items() if at < now - IDLE_MS and one not in running]
+    return found + [0] * len(idle)
 
 
 def _size(event: Event) -> int | None:

@@ -12,7 +12,7 @@ import scripted
 from fake_anthropic import FakeAnthropic
 from support import run_json
 
-from cmem import batch, budget, compress, settings
+from cmem import batch, breaker, budget, compress, settings
 from cmem.errors import ConfigError
 from cmem.store import batches, ledger
 from cmem.store.rows import rows
@@ -274,7 +274,7 @@ def test_after_that_one_turn_is_sent_until_somebody_is_answered(
             at += 4 * 3_600_000
     assert sent == [3, 1, 1, 1]
     with FakeAnthropic([reply(n) for n in range(9)]) as api:
-        monkeypatch.setattr(compress, "fingerprint", lambda _settings: "the same")
+        monkeypatch.setattr(breaker, "fingerprint", lambda _settings: "the same")
         conn = world.store()
         for key in ("pause", "alike"):
             conn.execute(

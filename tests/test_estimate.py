@@ -10,10 +10,10 @@ import capturing
 import pytest
 import seeding
 
-from cmem import budget, estimate, settings
+from cmem import breaker, budget, estimate, settings
 from cmem.budget import Limits
 from cmem.settings import Settings
-from cmem.store import ledger
+from cmem.store import ledger, pause
 
 
 def add(conn: apsw.Connection, project: str, turns: int) -> None:
@@ -72,7 +72,8 @@ def test_what_todays_budget_leaves_waiting_is_told(filled: Path) -> None:
     found = estimate.estimate(str(filled), chosen(filled), limits=limits)
     assert (found.now, found.left) == (2, 3)
     assert found.reason == (
-        f"daily budget of {limits.tokens:,} tokens reached ({_spent(filled, now, found):,} used today)"
+        f"daily budget of {limits.tokens:,} tokens leaves no room for the next call "
+        f"({_spent(filled, now, found):,} used today, 2 planned calls among it)"
     )
 
 
@@ -82,6 +83,17 @@ def _spent(home: Path, now: int, found: estimate.Estimate) -> int:
     spent = ledger.spent(conn, since=budget.day(now)[0]).tokens
     conn.close()
     return spent + 2 * (found.input_tokens + found.output_tokens) // 5
+
+
+def test_a_pause_leaves_everything_waiting(filled: Path) -> None:
+    conn = seeding.open_store(filled)
+    until = time.time_ns() // 1_000_000 + 60_000
+    for mark, now in (("of other settings", 5), (breaker.fingerprint(chosen(filled)), 0)):
+        pause.arm(conn, reason="auth: 401", until=until, step=0, fingerprint=mark)
+        found = estimate.estimate(str(filled), chosen(filled))
+        assert (found.calls, found.now, found.left) == (5, now, 5 - now)
+        assert found.reason == ("" if now else "paused: auth: 401")
+    conn.close()
 
 
 def test_the_number_of_calls_bounds_it_too(filled: Path) -> None:
@@ -115,8 +127,8 @@ def test_what_is_captured_and_not_taken_in_counts_by_its_size(home: Path) -> Non
     assert put("b", "SessionEnd", 5, reason="exit")
     assert put("c", "UserPromptSubmit", 6, prompt="a third", prompt_id="p3")
     found = estimate.estimate(str(home), chosen(home))
-    assert (found.spool, found.units, found.calls) == (6, 3, 3)  # two turns and a summary
-    assert 3 * 1_000 + 2_000 < found.input_tokens < 3 * 2_000 + 4_000
+    assert (found.spool, found.units, found.calls) == (6, 4, 4)  # two turns and two summaries
+    assert 4 * 1_000 + 2_000 < found.input_tokens < 4 * 2_000 + 4_000
     assert found.cost_usd is not None
     assert found.cost_usd > 0.005
     assert [share.project for share in found.projects] == ["(not taken in yet)"]

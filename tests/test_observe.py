@@ -159,7 +159,9 @@ def test_tokens_are_weighed_before_the_call(world: scripted.World) -> None:
     conn = world.store()
     assert 0 < ledger.spent(conn, since=0).tokens <= 12_000
     assert report.units == report.calls > 3
-    assert report.reason.startswith("daily budget of 12,000 tokens reached (")
+    assert report.reason.startswith(
+        "daily budget of 12,000 tokens leaves no room for the next call ("
+    )
     assert report.pending == 100 - report.units
 
 

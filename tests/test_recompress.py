@@ -184,7 +184,7 @@ def test_forgetting_what_is_shown_takes_the_earlier_telling_along(world: scripte
 def test_the_budget_of_the_day_ends_it_and_the_next_try_goes_on(world: scripted.World) -> None:
     report = again(world, Options(limits=Limits(0, 1500)))
     assert (report.calls, report.left) == (1, 2)
-    assert report.reason.startswith("daily budget of 1,500 tokens reached (1,000 used today)")
+    assert report.reason.startswith("daily budget of 1,500 tokens leaves no room for the next call")
     assert again(world, Options(limits=budget.NO_LIMITS)).calls == 2
     assert again(world).places == 0
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem import booking, breaker, compress, lock, paths, settings
+from cmem import booking, breaker, lock, paths, settings
 from cmem.cli import output, place
 from cmem.errors import BusyError, CmemError, UsageError
 from cmem.install import provider as core
@@ -215,7 +215,7 @@ def _paused(now: Now) -> dict[str, Any] | None:
         current = pause.get(conn)
     finally:
         conn.close()
-    mark = compress.fingerprint(now.background)
+    mark = breaker.fingerprint(now.background)
     if current is None or not breaker.holds(current, fingerprint=mark, now=place.now_ms()):
         return None
     return {"reason": current.reason, "until": current.until}
@@ -228,7 +228,7 @@ def _lift(home: str, chosen: Settings) -> None:
     conn = connection.open_writer(home, now=place.now_ms())
     try:
         current = pause.get(conn)
-        if current is not None and current.fingerprint == compress.fingerprint(chosen):
+        if current is not None and current.fingerprint == breaker.fingerprint(chosen):
             pause.clear(conn)
     finally:
         conn.close()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem import batch, breaker, budget, compress, paths, settings, spool
+from cmem import batch, breaker, budget, paths, settings, spool
 from cmem import off as switches
 from cmem.cli import filtering, off, output, place
 from cmem.context import health
@@ -132,7 +132,7 @@ def _stored(
         return EMPTY, None, ""
     try:
         stored = counts.status_counts(conn, midnight=budget.day(now)[0])
-        mark = compress.fingerprint(chosen)
+        mark = breaker.fingerprint(chosen)
         paused = _paused(conn, limits, now, mark=mark)
         return stored, paused, _left(conn, stored, chosen.provider, mark=mark)
     finally:

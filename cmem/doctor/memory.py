@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cmem import batch, breaker, budget, fitness
-from cmem.compress import fingerprint
+from cmem.breaker import fingerprint
 from cmem.context import health
 from cmem.doctor.finding import ERROR, OK, WARN, Finding, count
 from cmem.errors import CmemError

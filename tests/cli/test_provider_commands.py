@@ -17,7 +17,7 @@ import seeding
 from fake_anthropic import FakeAnthropic
 from support import run_cmem, run_json
 
-from cmem import booking, compress, lock, paths, settings
+from cmem import booking, breaker, lock, paths, settings
 from cmem.cli import provider as commands
 from cmem.errors import BusyError
 from cmem.install import provider
@@ -78,7 +78,7 @@ def test_show_tells_of_a_pause(home: Path, config: Any) -> None:
     path = config('provider = "anthropic"\napi_key = "k"\n')
     until = time.time_ns() // 1_000_000 + 60_000
     own = settings.load(str(home), env={}, flags={}, trusted_env=False)
-    arm(home, until, compress.fingerprint(own))
+    arm(home, until, breaker.fingerprint(own))
     found = run_json("provider", "show")
     assert (found["name"], found["config"]) == ("anthropic", str(path))
     assert found["paused"] == {"reason": "auth: 401", "until": until}
@@ -111,7 +111,7 @@ def test_status_tells_of_a_trouble_of_these_settings_alone(
     config('provider = "anthropic"\napi_key = "k"\n')
     own = settings.load(str(home), env={}, flags={}, trusted_env=False)
     until = time.time_ns() // 1_000_000 + after_ms
-    arm(home, until, compress.fingerprint(own), waiting=True)
+    arm(home, until, breaker.fingerprint(own), waiting=True)
     if changed:
         rest = 'provider = "anthropic"\n' if changed.startswith("api_key") else 'api_key = "k"\n'
         config(rest + changed)
@@ -237,7 +237,7 @@ def test_an_answer_ends_the_pause_of_these_settings_and_no_other(home: Path, con
             conn.close()
 
     assert armed("another") is not None
-    assert armed(compress.fingerprint(own)) is None
+    assert armed(breaker.fingerprint(own)) is None
 
 
 def test_test_refuses_inside_the_observer(home: Path) -> None:

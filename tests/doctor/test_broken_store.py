@@ -13,7 +13,7 @@ import seeding
 import support
 
 from cmem import breaker, budget, hooklog, paths, runlog, spill, spool
-from cmem.compress import fingerprint
+from cmem.breaker import fingerprint
 from cmem.doctor import memory, provider
 from cmem.doctor.finding import Finding
 from cmem.store import check, connection, migrations, pause, units

@@ -103,9 +103,12 @@ def test_three_days_without_a_provider(home: Path, monkeypatch: pytest.MonkeyPat
     assert pause.get(conn) is None
 
 
+def chosen(api: FakeAnthropic) -> dict[str, str]:
+    return {"CMEM_PROVIDER": "anthropic", "CMEM_BASE_URL": api.url, "CMEM_API_KEY": "dummy"}
+
+
 def compress(api: FakeAnthropic, **env: str) -> dict[str, Any]:
-    variables = {"CMEM_PROVIDER": "anthropic", "CMEM_BASE_URL": api.url, "CMEM_API_KEY": "dummy"}
-    found: dict[str, Any] = run_json("compress", **variables, **env)
+    found: dict[str, Any] = run_json("compress", **chosen(api), **env)
     return found
 
 
@@ -176,7 +179,7 @@ def test_status_tells_the_troubles_of_a_provider_apart(case: str, home: Path) ->
     turn(home, 1, tools=2, at=now - 60_000)
     with FakeAnthropic([reply]) as api:
         report = compress(api)
-    status = run_json("status")
+    status = run_json("status", **chosen(api))
     if case == "too long":
         assert (status["paused"], report["pending"]) == (None, 2)  # halved, to be tried again
         assert status["health"].startswith(f"ok (2 waiting: {said}")
