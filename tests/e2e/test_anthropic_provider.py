@@ -71,16 +71,14 @@ def end(session: str) -> list[tuple[str, dict[str, Any]]]:
 @pytest.fixture
 def compress() -> Callable[[FakeAnthropic], dict[str, Any]]:
     def run(api: FakeAnthropic, *args: str, **env: str) -> dict[str, Any]:
-        variables = {
-            "CMEM_PROVIDER": "anthropic",
-            "CMEM_BASE_URL": api.url,
-            "CMEM_API_KEY": "dummy",
-            **env,
-        }
-        report: dict[str, Any] = run_json("compress", *args, **variables)
+        report: dict[str, Any] = run_json("compress", *args, **(settings(api) | env))
         return report
 
     return run
+
+
+def settings(api: FakeAnthropic) -> dict[str, str]:
+    return {"CMEM_PROVIDER": "anthropic", "CMEM_BASE_URL": api.url, "CMEM_API_KEY": "dummy"}
 
 
 def counts(report: dict[str, Any]) -> tuple[int, ...]:
@@ -169,7 +167,7 @@ def test_provider_fault_loses_nothing_and_a_later_run_finishes(
         assert counts(report) == (0, 0, 0, 2, 0, 1)
         assert report["reason"]
         assert len(api.messages) == 1
-    assert run_json("status")["paused"]["reason"]
+    assert run_json("status", **settings(api))["paused"]["reason"]
     wait_for_pause()
     with FakeAnthropic([OBSERVATION.format(n=3), OBSERVATION.format(n=5)]) as api:
         assert counts(compress(api)) == (2, 0, 0, 0, 0, 2)

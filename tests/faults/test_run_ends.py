@@ -76,11 +76,14 @@ def test_an_endless_retry_after_is_no_number(home: Path) -> None:
     capture(home)
     fault: dict[str, Any] = {"status": 429, "headers": {"retry-after": "inf"}}
     with FakeAnthropic([fault]) as api:
-        report = run_json(
-            "compress", CMEM_PROVIDER="anthropic", CMEM_BASE_URL=api.url, CMEM_API_KEY="dummy"
-        )
+        settings = {
+            "CMEM_PROVIDER": "anthropic",
+            "CMEM_BASE_URL": api.url,
+            "CMEM_API_KEY": "dummy",
+        }
+        report = run_json("compress", **settings)
     assert report["reason"].startswith("overload")
-    assert run_json("status")["paused"]["until"] < time.time() * 1000 + 60_000
+    assert run_json("status", **settings)["paused"]["until"] < time.time() * 1000 + 60_000
 
 
 @pytest.mark.parametrize(
