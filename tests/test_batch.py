@@ -236,7 +236,8 @@ def test_status_says_what_is_in_a_batch_since_when(
     api.end_batches = False
     run(world, api)
     (world.home / "config.toml").write_text('provider = "anthropic"\napi_key = "dummy"\n')
-    assert "3 units in a batch since 20" in run_json("status")["health"]
+    health = run_json("status")["health"]
+    assert "3 units in a batch since 20" in health and health.count("in a batch") == 1
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,9 @@ def _left(conn: apsw.Connection, stored: StatusCounts, provider: str, *, mark: s
         return f"{UNANSWERED}{stored.work.pending} waiting: {trouble.reason}"
     parts = [one for one in [batch.said(*batches.waiting(conn), provider)] if one]
     last = last_run.get(conn)
-    if last is not None and last.reason and stored.work.pending:
+    # A run that gave a batch away ends with the same sentence.
+    told = any(last is not None and last.reason == one for one in parts)
+    if last is not None and last.reason and stored.work.pending and not told:
         parts.append(f"{stored.work.pending} waiting: {last.reason}")
     if stored.work.parked:
         parts.append(f"{stored.work.parked} parked: {counts.parked_reason(conn)}")

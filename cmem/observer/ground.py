@@ -246,12 +246,13 @@ def doubtful(text: str, ground: Ground) -> list[str]:
     found = [one for one in pieces if weight(one) > SHORTEST and not _quoted(one, ground)]
     rest = QUOTED.sub(" ", text)
     found += [one for one in NUMBER.findall(HOST.sub(" ", rest)) if _odd(one, ground)]
-    return list(dict.fromkeys(found + _names(PATH.sub(" ", URL.sub(" ", text)), ground)))
+    return list(dict.fromkeys(found + doubtful_names(text, ground)))
 
 
-def _names(text: str, ground: Ground) -> list[str]:
+def doubtful_names(text: str, ground: Ground) -> list[str]:
     """The files and hosts that a text calls by their names alone, and that do not occur. They are
     only in doubt: a name can be right that nobody has written before."""
+    text = PATH.sub(" ", URL.sub(" ", text))
     hosts = [_trimmed(one) for one in HOST.findall(text)]
     named = [*hosts, *FILE.findall(HOST.sub(" ", text))]
     return [one for one in named if not ground.holds_word(one) and not ground.holds(one)]

@@ -142,7 +142,8 @@ def _observation(
     raw = markup.fields(block.body, markup.FIELDS)
     title, subtitle, narrative = _texts(raw, block.body)
     facts, unverified = _facts(raw.get("facts", ""), ground, notes)
-    if not (title or subtitle or narrative or facts):
+    # A sentence about the tags, as in `no <observation>…</observation> here`, has no word in them.
+    if not any(char.isalnum() for char in "".join((title, subtitle, narrative, *facts))):
         notes.append("empty observation left out")
         return None
     if text.norm(title) in {text.norm(one.title) for one in mode.examples}:
@@ -161,11 +162,15 @@ def _observation(
     )
     notes += [f"file not in the events left out: {text.shorten(one, 120)}" for one in dropped]
     agent_id, agent_type = agent_of(unit, sources)
+    title, subtitle, narrative = (
+        _grounded(one, ground, notes) for one in (title, subtitle, narrative)
+    )
+    names = grounds.doubtful_names(f"{title}\n{subtitle}\n{narrative}", ground)
     return ObservationDraft(
         type=kind,
-        title=_grounded(title, ground, notes),
-        subtitle=_grounded(subtitle, ground, notes),
-        narrative=_grounded(narrative, ground, notes),
+        title=title,
+        subtitle=subtitle,
+        narrative=narrative,
         facts=facts,
         concepts=_concepts(raw.get("concepts", ""), kind, mode=mode, notes=notes),
         files_read=read,
@@ -174,7 +179,7 @@ def _observation(
         at=newest(unit, sources),
         agent_id=agent_id,
         agent_type=agent_type,
-        unverified=unverified,
+        unverified=tuple(dict.fromkeys((*unverified, *names))),
     )
 
 

@@ -6,11 +6,11 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import head_of
 from support import clean_env, payload_bytes, run_cmem, run_hook, run_json, session
 
 from cmem import runlog
@@ -18,8 +18,7 @@ from cmem.cli import compress as cli_compress
 from cmem.cli import parse, spec
 from cmem.schedule import cron, job
 
-CRONTAB = """#!{python}
-import os, sys
+CRONTAB = """{head}import os, sys
 from pathlib import Path
 table = Path({folder!r}) / "crontab.txt"
 word = sys.argv[1]
@@ -37,8 +36,7 @@ else:
         sys.exit(1)
     table.write_bytes(text)
 """
-TELL = """#!{python}
-import os, sys
+TELL = """{head}import os, sys
 from pathlib import Path
 folder = Path({folder!r})
 with open(folder / "told.txt", "a") as file:
@@ -68,7 +66,7 @@ class World:
         for name in programs:
             text = CRONTAB if name == "crontab" else TELL
             path = self.bin / name
-            path.write_text(text.format(python=sys.executable, folder=str(self.bin)))
+            path.write_text(text.format(head=head_of(), folder=str(self.bin)))
             path.chmod(0o755)
 
     @property

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from hookrun import entries, fire, kinds, line, ready, silent
+from programs import head_of
 from support import ROOT, clean_env, payload_bytes, run_cmem, run_json
 
 from cmem import intake, lock
@@ -89,8 +90,7 @@ def test_a_request_inside_a_prompt_is_our_own_while_a_run_asks(home: Path) -> No
 
 # A stand-in for an agent that runs our hooks for its own session, and even a run of its own. What
 # it is told in ``LEAVE`` it takes away: the variable, the folder.
-AGENT = """#!{python} -IS
-import json, os, subprocess, sys
+AGENT = """{head}import json, os, subprocess, sys
 request = sys.stdin.read()
 env = dict(os.environ)
 cwd = os.getcwd()
@@ -125,6 +125,7 @@ def agent(home: Path, tmp_path: Path) -> Any:
         path, calls, elsewhere = tmp_path / "agent", tmp_path / "calls", tmp_path / "elsewhere"
         elsewhere.mkdir()
         text = AGENT.format(
+            head=head_of("-IS"),
             python=sys.executable,
             root=str(ROOT),
             home=str(home),

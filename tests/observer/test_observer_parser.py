@@ -142,6 +142,11 @@ def test_skip_is_a_result_and_records_win_over_it(turn: Any) -> None:
     assert (len(both.observations), both.skipped) == (1, None)
 
 
+def test_names_in_a_title_that_occur_nowhere_are_in_doubt(turn: Any) -> None:
+    draft = one("<observation><title>Edited calc.py and evil.py</title></observation>", turn)
+    assert (draft.title, draft.unverified) == ("Edited calc.py and evil.py", ("evil.py",))
+
+
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -151,6 +156,10 @@ def test_skip_is_a_result_and_records_win_over_it(turn: Any) -> None:
         ("<observation><title>never closed", "cut off before the first observation was complete"),
         ("<observation><title></title></observation>", "nothing but an empty observation"),
         ("<observation>ok</observation>", "nothing but an empty observation"),
+        (
+            "I will not produce <observation>…</observation> blocks.",
+            "no observation in the reply, only other text",
+        ),
         (
             "<summary><completed>x</completed></summary>",
             "summary in answer to a request for observation",

@@ -113,6 +113,10 @@ def read(message: Any, model: str) -> Asked:
     gateway's page, an error dressed as success."""
     content = getattr(message, "content", None)
     if not isinstance(content, list):
+        inner = getattr(message, "error", None)
+        kind = inner.get("type") if isinstance(inner, dict) else None
+        if kind in ("overloaded_error", "rate_limit_error"):
+            raise ProviderError("overload", f"{kind} in place of a message", served=False)
         raise ProviderError("transport", "the answer is not one of the Messages API")
     texts = [one.text for one in content if getattr(one, "type", "") == "text" and one.text]
     given = getattr(message, "usage", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -245,3 +246,10 @@ def test_prices_know_dated_and_prefixed_names_and_count_unknown_models_as_nothin
 
 def test_the_default_endpoint_gets_no_bearer_header() -> None:
     assert anthropic.endpoint("") == anthropic.ENDPOINT
+
+
+def test_an_error_dressed_as_success_is_the_trouble_that_it_names() -> None:
+    body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    with pytest.raises(ProviderError, match="overloaded_error") as caught:
+        anthropic.read(SimpleNamespace(**body), "m")
+    assert caught.value.kind == "overload"

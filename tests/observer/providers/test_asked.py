@@ -85,7 +85,7 @@ def test_the_time_at_which_a_limit_ends_is_read() -> None:
 
 
 def test_a_cut_reply_counts_with_what_it_lost() -> None:
-    whole = WHOLE.replace("All of it.", "Ran `pytest -q`: 1 passed.")
+    whole = WHOLE.replace("All of it.", "`pytest -q` passed.")
     found = outcome(whole + "<observation><type>change</type><title>ha", "max_tokens")
     assert (len(found.reply.observations), found.cut) == (1, True)
     assert found.mended == ("1 reply cut at the token limit", "1 incomplete record left out")
