@@ -19,7 +19,7 @@ NOTES = 10
 WIDE = 8
 ITEMS = 8
 # So far the memories of a project are counted.
-COUNTED = 1_000
+COUNTED = 500
 ALL = 2**62
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Ranked = list[tuple[float, Observation, str]]  # score, row, why
     Details = dict[int, tuple[str, list[str]]]
 
-CANDIDATES = 64
+CANDIDATES = 48
 LASTING = 30
 DETAILED = 12
 HALF_LIFE_MS = 7 * 86_400_000
