@@ -220,7 +220,7 @@ def test_killed_at_random_with_two_compressors(home: Path, tmp_path: Path) -> No
     run_json("compress")
     put_aside = Counter(state for _kind, state, _attempts in dump(home)["units"])["parked"]
     for one in run_json("queue", "list")["units"]:
-        assert one["state"] != "parked" or one["error"] == "crash-loop"
+        assert one["state"] != "parked" or one["reason"] == "crash-loop"
     if put_aside:
         assert run_cmem("queue", "retry", "--all").returncode == 0
         run_json("compress")
