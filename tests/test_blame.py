@@ -160,10 +160,8 @@ def test_a_rate_limit_is_never_the_units(world: scripted.World) -> None:
     assert units_of(world)[0] == (1, "done", 1, 0)
 
 
-def test_where_no_other_unit_waits_something_small_is_asked(
-    world: scripted.World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.fill(1)
+def only_small_answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A provider that answers nothing but the small question; what it was asked."""
     asked: list[str] = []
 
     def ask(request: Request) -> Asked:
@@ -173,6 +171,14 @@ def test_where_no_other_unit_waits_something_small_is_asked(
         raise ProviderError("overload", "500: oops")
 
     monkeypatch.setitem(PROVIDERS, "scripted", lambda _settings: Model("scripted", ask))
+    return asked
+
+
+def test_where_no_other_unit_waits_something_small_is_asked(
+    world: scripted.World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.fill(1)
+    asked = only_small_answers(monkeypatch)
     steps = Steps(world)
     for _ in range(20):
         steps.run()
@@ -302,15 +308,7 @@ def test_the_small_question_counts_as_a_call_and_for_the_budget(
     world: scripted.World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.fill(1)
-    asked: list[str] = []
-
-    def ask(request: Request) -> Asked:
-        asked.append("small" if request == QUESTION else "turn")
-        if request == QUESTION:
-            return Asked("ready", "", "some-model", Usage(30, 1, 0, 0, 0.0), ())
-        raise ProviderError("overload", "500: oops")
-
-    monkeypatch.setitem(PROVIDERS, "scripted", lambda _settings: Model("scripted", ask))
+    asked = only_small_answers(monkeypatch)
     steps = Steps(world)
     for _ in range(breaker.PROBE_AFTER):
         steps.run()

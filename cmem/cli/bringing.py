@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cmem.cli import boundary, output, place
-from cmem.cli.writing import writer
+from cmem.cli.writing import trying
 from cmem.importers import bring
 
 if TYPE_CHECKING:
-    import apsw
-
     from cmem.importers.bring import Brought, Item
 
 NAMES = {
@@ -34,7 +32,7 @@ COMPLAINTS = 20
 def run(items: Iterable[Item], *, dry_run: bool, total: int = 0) -> Brought:
     """Bring the items in, or (``dry_run``) see what would come. ``total``: how many there are
     about, 0 where nobody knows."""
-    with _bar(total) as progress, _store(dry_run=dry_run) as conn:
+    with _bar(total) as progress, trying(dry_run=dry_run) as conn:
         return bring.bring(conn, items, now=place.now_ms(), dry_run=dry_run, progress=progress)
 
 
@@ -87,23 +85,6 @@ def _lines(brought: Brought, values: dict[str, Any]) -> list[str]:
     if brought.bad:
         lines.append(f"Could not be read: {brought.bad}.")
     return lines
-
-
-@contextmanager
-def _store(*, dry_run: bool) -> Iterator[apsw.Connection]:
-    """The store for writing under its lock, or as it is now for looking; an empty one in
-    memory where there is none to look at."""
-    if not dry_run:
-        with writer(take_in=True) as conn:
-            yield conn
-        return
-    from cmem.store import scratch
-
-    found = place.store() or scratch.empty(now=place.now_ms())
-    try:
-        yield found
-    finally:
-        found.close()
 
 
 @contextmanager

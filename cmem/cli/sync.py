@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 from cmem import compress, settings
 from cmem.cli import boundary, output, place
 from cmem.cli.bringing import NAMES
-from cmem.cli.writing import writer
+from cmem.cli.writing import trying
 from cmem.errors import CmemError
 from cmem.privacy.sanitise import clean
 from cmem.sync import run as core
 
 if TYPE_CHECKING:
-    import apsw
-
     from cmem.sync.folder import Trouble
 
 DECISIONS = {
@@ -36,7 +34,10 @@ def run(values: Mapping[str, Any]) -> int:
     folder = core.named(values["folder"] or chosen.sync_dir)
     if not folder:
         raise CmemError("name the folder: `cmem sync DIR`, or sync_dir in config.toml")
-    with _progress(quiet=bool(values["json"])) as progress, _store(values) as conn:
+    with (
+        _progress(quiet=bool(values["json"])) as progress,
+        trying(dry_run=values["dry_run"]) as conn,
+    ):
         done = core.sync(
             place.home(),
             conn,
@@ -75,22 +76,6 @@ def told(done: core.Report) -> Iterator[str]:
 def _trouble(one: Trouble) -> str:
     line = f": line {one.line}" if one.line else ""
     return f"{clean(one.path, one_line=True)}{line}: {clean(one.reason, one_line=True)}"
-
-
-@contextmanager
-def _store(values: Mapping[str, Any]) -> Iterator[apsw.Connection]:
-    """The store under its lock, or as it is for looking."""
-    if not values["dry_run"]:
-        with writer(take_in=True) as conn:
-            yield conn
-        return
-    from cmem.store import scratch
-
-    found = place.store() or scratch.empty(now=place.now_ms())
-    try:
-        yield found
-    finally:
-        found.close()
 
 
 @contextmanager

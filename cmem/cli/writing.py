@@ -33,6 +33,23 @@ def writer(*, take_in: bool) -> Iterator[apsw.Connection]:
 
 
 @contextmanager
+def trying(*, dry_run: bool) -> Iterator[apsw.Connection]:
+    """The store for writing, its mailbox taken in; or to look at what would be written, as it is
+    now, an empty one in memory where there is none."""
+    if not dry_run:
+        with writer(take_in=True) as conn:
+            yield conn
+        return
+    from cmem.store import scratch
+
+    found = place.store() or scratch.empty(now=place.now_ms())
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@contextmanager
 def locked() -> Iterator[str]:
     """The data home with no compress at work, the store unopened: it may be damaged. BusyError
     when another run does not end in time."""
