@@ -38,6 +38,14 @@ NEWEST = """SELECT u.id, u.session_id, u.kind || ' ' || u.turn_id, u.reason, u.c
     FROM work_units u JOIN turns t ON t.id = u.turn_id JOIN sessions s ON s.id = u.session_id
     WHERE u.state = 'pending' AND u.kind = 'turn' AND u.reason <> 'import' AND t.hidden_at IS NULL
     AND (?1 IS NULL OR ?1 IN (s.content_session_id, s.uid, 'N' || s.id)) ORDER BY u.id DESC"""
+# The summary that comes to a turn, where it had nothing to tell.
+_TELL_AGAIN = """UPDATE work_units SET state = 'pending', finished_at = NULL, error = ''
+    WHERE state = 'skipped' AND id = (
+        SELECT y.id FROM work_units u JOIN turns t ON t.id = u.turn_id
+        JOIN work_units y ON y.session_id = u.session_id AND +y.kind = 'summary'
+        JOIN turns x ON x.id = y.turn_id
+        WHERE u.id = ?1 AND u.kind = 'turn' AND u.state = 'pending' AND x.number >= t.number
+        ORDER BY x.number, y.id LIMIT 1)"""
 HALF_OF = "half of "
 # What the error of a unit ends with that has failed where others were answered.
 SUSPECT = "; others are answered"
@@ -141,6 +149,7 @@ def undo(conn: apsw.Connection, unit_id: int) -> None:
         AND NOT EXISTS (SELECT 1 FROM work_units w WHERE w.reason = ?2)""",
         (unit_id, half),
     ).fetchall()
+    conn.execute(_TELL_AGAIN, (unit_id,)).fetchall()
 
 
 def rest(conn: apsw.Connection, unit_id: int, *, told: Collection[int], now: int) -> bool:
@@ -259,14 +268,17 @@ def park(conn: apsw.Connection, unit_id: int, error: str, now: int) -> None:
 
 
 def retry(conn: apsw.Connection, unit_id: int) -> bool:
-    """Make a parked or dropped unit pending again with a clean count; False for any other."""
+    """Make a parked or dropped unit pending again with a clean count; False for any other. A
+    summary that had nothing to tell without its turn waits with it. Part of a transaction."""
     conn.execute(
         """UPDATE work_units SET state = 'pending', attempts = 0, crashes = 0, error = '',
             finished_at = NULL
         WHERE id = ? AND state IN ('parked', 'dropped')""",
         (unit_id,),
-    )
-    return conn.changes() > 0
+    ).fetchall()
+    found = conn.changes() > 0
+    conn.execute(_TELL_AGAIN, (unit_id,)).fetchall()
+    return found
 
 
 def _first(

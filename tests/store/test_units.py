@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -386,3 +387,28 @@ def test_halves_that_were_tried_stay(home: Path) -> None:
     found = ranges(conn)
     units.undo(conn, unit)
     assert ranges(conn) == found
+
+
+@pytest.mark.parametrize("again", [units.retry, units.undo])
+def test_a_summary_that_had_nothing_to_tell_waits_for_a_turn_that_is_tried_again(
+    conn: apsw.Connection, again: Callable[[apsw.Connection, int], object]
+) -> None:
+    """While the turn was put aside nothing of it could be told."""
+    session = seeding.add_session(conn)
+    found = {}
+    for number, state in ((1, "skipped"), (2, "skipped"), (3, "done"), (4, "skipped")):
+        turn = seeding.add_turn(conn, session, number)
+        found[number] = seeding.add_unit(conn, turn)
+        summary = seeding.add_unit(conn, turn, kind="summary", reason="end")
+        conn.execute("UPDATE work_units SET state = ? WHERE id = ?", (state, summary)).fetchall()
+        units.park(conn, found[number], "no use", NOW)
+
+    def summaries() -> list[str]:
+        query = "SELECT state FROM work_units WHERE kind = 'summary' ORDER BY turn_id"
+        return [state for (state,) in rows(conn, query)]
+
+    again(conn, found[2])
+    assert summaries() == ["skipped", "pending", "done", "skipped"]
+    assert units.next_pending(conn) == found[2]  # the turn comes first
+    again(conn, found[3])  # that one has told of the rest, and stays
+    assert summaries() == ["skipped", "pending", "done", "skipped"]
