@@ -6,7 +6,6 @@ run. What a killed run left is simply still there: spool rows not deleted, units
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable, Mapping
@@ -341,7 +340,6 @@ def main_background(
     """What a hook or a schedule starts: holds the lock it was given (None: another run has it,
     and does the work), drains, and looks once more after letting go, because an event may have
     come between the last look and the release."""
-    os.nice(10)
     end_on_signals()
     environment.use(process_environment())
     fd = lock_fd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cmem import spill, spool, tokens
+from cmem import ingest, spill, spool, tokens
 from cmem.model import PromptSubmitted, SessionEnded, ToolUsed, TurnEnded
 
 if TYPE_CHECKING:
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from cmem.model import Entry, Event
 
-IDLE_MS = 10 * 60_000  # as in ingest
 LOOKED_AT = 5_000  # events; the more of a mailbox nobody waits for
 MAX_FIELD = 16_000  # characters of one field that a request has at most
 BATCH, BATCH_BYTES = 200, 4 * 1024 * 1024
@@ -40,7 +39,7 @@ def turns(home: str, *, now: int) -> list[int]:
         running[session] = running.get(session, 0) + size
         if isinstance(event, TurnEnded):
             found.append(running.pop(session))
-    idle = [one for one, at in last.items() if at < now - IDLE_MS and one not in running]
+    idle = [one for one, at in last.items() if at < now - ingest.IDLE_MS and one not in running]
     return found + [0] * len(idle)
 
 

@@ -22,7 +22,7 @@ A flag wins over the environment, the environment over `config.toml`, and that o
 An environment variable that is set to nothing counts as not set.
 
 `config.toml` lies in the data home (`cmem status` prints where that is) and holds plain lines such as `provider = "extract"`.
-A key that does not exist or a value of the wrong type ends a command with exit code 78 and a line that names it; hooks go on with the defaults.
+A key that does not exist or a value of the wrong type is named in one line, and a command that asks for settings ends with exit code 78. Commands that need none go on, as do hooks with the defaults, and `cmem compress` when it observes by rules (`extract`), which then prunes and backs up nothing.
 
 A run that a hook or a schedule started takes no endpoint, key, program or way to the net from the environment, because a repository can set the environment of the program that runs the hook.
 

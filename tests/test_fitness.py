@@ -41,7 +41,6 @@ def test_compress_refuses(
         assert capsys.readouterr() == ("", f"cmem: {said}\n")
     held = lock.acquire(paths.lock_file(str(home)))
     monkeypatch.setattr(compress, "end_on_signals", lambda: None)
-    monkeypatch.setattr(compress.os, "nice", lambda _by: 0)
     compress.main_background(str(home), held)
     assert said in (home / "compress.log").read_text()
     assert spool.counts(str(home)) == (1, 0, 0)

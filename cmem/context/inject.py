@@ -121,11 +121,10 @@ def _now() -> int:
 
 
 def _trouble(conn: "apsw.Connection") -> str:
-    return health.stalled(
-        oldest_pending=recent.oldest_pending(conn),
-        last_success=recent.last_success(conn),
-        now=_now(),
-    )
+    oldest, now = recent.oldest_pending(conn), _now()
+    if oldest is None or now - oldest <= health.DAY_MS:
+        return ""
+    return health.stalled(oldest_pending=oldest, last_success=recent.last_success(conn), now=now)
 
 
 def document(text: str, message: str, *, event: str = "SessionStart") -> bytes:

@@ -9,8 +9,6 @@ import os
 from cmem import paths
 from cmem.context import health
 
-DAY_MS = health.DAY_MS
-
 
 def outside(home: str, *, oldest: int | None, now: int) -> str:
     """What to tell of the data home and of what was captured; "" while all is well. ``oldest``:

@@ -34,10 +34,6 @@ def stamp(value: object) -> int:
     return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-def day(at: int) -> str:
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
-
-
 def text(value: object) -> str:
     return clean(str(value)).strip() if value is not None else ""
 

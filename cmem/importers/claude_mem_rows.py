@@ -134,7 +134,7 @@ def observation(
         "read_tokens": tokens.count("\n".join((title, narrative, *facts))),
         "occurrence_count": fields.whole(row.get("occurrence_count")) or 1,
         "last_reinforced": fields.stamp(row.get("last_reinforced")) or at,
-        "reinforcement_dates": fields.lines(row.get("reinforcement_dates")) or [fields.day(at)],
+        "reinforcement_dates": fields.lines(row.get("reinforcement_dates")) or [drafts.day(at)],
         "content_hash": uid[:16],
         "title_norm_key": titles.norm_key(title),
         **{name: str(row.get(name) or "") for name in ("agent_id", "agent_type")},

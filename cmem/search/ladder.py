@@ -2,8 +2,8 @@
 
 1. *all words*: rows that hold every unit of the query.
 2. *any word*: when those are too few, rows with some of its rarest pieces.
-3. *part of a word*, else *similar word*: when a word of a short query is unknown, rows with the
-   words it is a part of, or else a slip of.
+3. *part of a word*, else *similar word*: when a word is unknown (of a longer query only when
+   nothing was found), rows with the words it is a part of, or else a slip of.
 
 Hits of an earlier step stay above. A common term is never ranked as a whole: past a cap the
 newest matches are taken, observations and summaries apart from raw evidence, which would

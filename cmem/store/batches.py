@@ -15,7 +15,7 @@ from cmem.store.rows import row, rows
 if TYPE_CHECKING:
     import apsw
 
-SENDING, WAITING, ENDED = "sending", "waiting", "ended"
+SENDING = "sending"
 _HAS = "SELECT 1 FROM sqlite_schema WHERE name = 'batches'"
 _UNITS = """SELECT b.unit_id, b.run_id FROM batch_units b JOIN work_units u ON u.id = b.unit_id
     WHERE b.batch_id = ? AND u.state = 'batched' ORDER BY b.unit_id"""
@@ -148,7 +148,3 @@ def is_batched(conn: apsw.Connection, unit_id: int) -> bool:
 
 def set_state(conn: apsw.Connection, unit_id: int, state: str) -> None:
     conn.execute("UPDATE work_units SET state = ? WHERE id = ?", (state, unit_id)).fetchall()
-
-
-def state_of(conn: apsw.Connection, unit_id: int) -> str:
-    return str(rows(conn, "SELECT state FROM work_units WHERE id = ?", (unit_id,))[0][0])

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cmem.store import cleaning, trials
-from cmem.store.rows import row, rows, value
+from cmem.store.rows import row, rows
 
 if TYPE_CHECKING:
     import apsw
@@ -183,12 +183,6 @@ def calls(conn: apsw.Connection, *, since: int, until: int = FOR_EVER) -> list[C
     found = [Call(*one) for one in rows(conn, query, (since, until))]
     tried = [_tried(one) for one in trials.listed(conn, since=since, until=until)]
     return sorted(found + tried, key=lambda call: call.started_at) if tried else found
-
-
-def first_at(conn: apsw.Connection) -> int | None:
-    """When the first call was made; None before."""
-    found = value(conn, "SELECT min(started_at) FROM observer_runs")
-    return None if found is None else int(found)
 
 
 def _tried(one: trials.Trial) -> Call:

@@ -47,12 +47,13 @@ def merge_project(conn: apsw.Connection, key: str, into: str | None) -> None:
     ).fetchall()
 
 
-def set_alias(conn: apsw.Connection, alias: tuple[str, str], key: str | None, *, now: int) -> str:
-    """Let an alias stand for the project of this key, or for nothing; the key of the one that it
-    stood for, "" for none."""
+def set_alias(conn: apsw.Connection, alias: tuple[str, str], key: str | None, *, now: int) -> None:
+    """Let an alias stand for the project of this key, or for nothing."""
     query = """SELECT p.key FROM project_aliases a JOIN projects p ON p.id = a.project_id
         WHERE a.kind = ? AND a.alias = ?"""
     before = row(conn, query, alias)
+    if key == (None if before is None else before[0]):
+        return
     target = None if key is None else project(conn, key)
     if target is None:
         conn.execute("DELETE FROM project_aliases WHERE kind = ? AND alias = ?", alias).fetchall()
@@ -62,4 +63,3 @@ def set_alias(conn: apsw.Connection, alias: tuple[str, str], key: str | None, *,
             ON CONFLICT(kind, alias) DO UPDATE SET project_id = excluded.project_id""",
             (*alias, target, now),
         ).fetchall()
-    return "" if before is None else str(before[0])

@@ -77,7 +77,6 @@ SUMMARIES = """SELECT id, session_id, created_at, taint, request, learned, compl
     WHERE project_id = ? AND hidden_at IS NULL AND instr(metadata, '"superseded_by"') = 0
     ORDER BY created_at DESC LIMIT ?"""
 SESSIONS_IN = "SELECT id FROM sessions WHERE id IN ({}) AND cwd = ?"
-HOST_SESSION = "SELECT id FROM sessions WHERE id IN ({}) AND content_session_id = ?"
 OLDEST_PENDING = """SELECT created_at FROM work_units INDEXED BY work_units_pending
     WHERE state = 'pending' AND kind = 'turn' ORDER BY id LIMIT 1"""
 LATEST_RUNS = """SELECT outcome, ended_at FROM observer_runs INDEXED BY observer_runs_started
@@ -100,16 +99,6 @@ def sessions_in(conn: "apsw.Connection", sessions: "set[int]", cwd: str) -> set[
     ids = tuple(sorted(sessions))
     rows = conn.execute(_with_marks(SESSIONS_IN, ids), (*ids, cwd))
     return {int(row[0]) for row in rows}
-
-
-def session_of(conn: "apsw.Connection", sessions: "set[int]", host_session: str) -> int:
-    """That of the sessions which the host calls by this id; 0 when it is none of them."""
-    if not sessions or not host_session:
-        return 0
-    ids = tuple(sorted(sessions))
-    for (found,) in rows(conn, _with_marks(HOST_SESSION, ids), (*ids, host_session)):
-        return int(found)
-    return 0
 
 
 def oldest_pending(conn: "apsw.Connection") -> int | None:

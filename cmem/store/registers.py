@@ -95,12 +95,6 @@ def put(conn: apsw.Connection, found: Iterable[Register]) -> None:
     conn.executemany(_PUT, found)
 
 
-def drop(conn: apsw.Connection, kind: str, key: str) -> None:
-    """Nothing is known of the thing any more."""
-    query = "DELETE FROM sync_registers WHERE type = ? AND key = ?"
-    conn.execute(query, (kind, key)).fetchall()
-
-
 def untold(conn: apsw.Connection) -> int:
     """How many are to be told."""
     return int(value(conn, f"SELECT count(*) FROM sync_registers WHERE state = {UNTOLD}"))
@@ -132,20 +126,15 @@ def mark_vanished(conn: apsw.Connection, machines: Sequence[str], shown: frozens
             AND NOT EXISTS(SELECT 1 FROM {table} x WHERE x.uid = key AND x.hidden_at IS NULL)"""
         conn.execute(query, (kind, mine)).fetchall()
         changed += conn.changes()
-    for kind in ("session",):
-        query = f"""SELECT key FROM sync_registers WHERE type = ? AND name = ''
-            AND state = {TOLD} AND {_MINE}"""
-        gone = [
-            key
-            for (key,) in rows(conn, query, (kind, mine))
-            if key.rpartition("/")[0] not in shown and key not in shown
-        ]
-        conn.executemany(
-            f"UPDATE sync_registers SET state = {ABSENT} WHERE type = ? AND key = ? AND name = ''",
-            [(kind, key) for key in gone],
-        )
-        changed += len(gone)
-    return changed
+    query = f"""SELECT key FROM sync_registers WHERE type = 'session' AND name = ''
+        AND state = {TOLD} AND {_MINE}"""
+    gone = [(key,) for (key,) in rows(conn, query, (mine,)) if key not in shown]
+    conn.executemany(
+        f"""UPDATE sync_registers SET state = {ABSENT}
+        WHERE type = 'session' AND key = ? AND name = ''""",
+        gone,
+    )
+    return changed + len(gone)
 
 
 _ROWS = {

@@ -51,7 +51,6 @@ _LABELS: dict[str, tuple[str, ...]] = {
     "unit": ("reason",),
     "run": ("provider", "model"),
 }
-KINDS = tuple(_TABLES)
 INDEXED = ("O", "S", "P", "T")
 
 

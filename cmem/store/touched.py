@@ -15,7 +15,7 @@ from cmem.store.rows import rows
 if TYPE_CHECKING:
     import apsw
 
-NOTED, TAKEN_UP = 0, 1
+TAKEN_UP = 1
 _TABLE = """CREATE TABLE IF NOT EXISTS sync_touched(
     session_id INTEGER NOT NULL, step INTEGER NOT NULL,
     PRIMARY KEY(session_id, step)) WITHOUT ROWID"""

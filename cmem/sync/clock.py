@@ -54,11 +54,6 @@ def is_sound(rev: object, *, now: int) -> bool:
     return int(rev[:11], 16) <= now + AHEAD_MS
 
 
-def machine_of(rev: str) -> str:
-    """Who has decided."""
-    return rev[-8:]
-
-
 def _clip(at: int) -> int:
     return min(max(at, 0), 2**43)
 
