@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from cmem import backup, restore
-from cmem.cli import output, place
+from cmem.cli import asking, output, place
 from cmem.cli.prune import amount
 from cmem.cli.writing import locked, writer
 from cmem.doctor.finding import count
@@ -59,11 +58,9 @@ def run_restore(values: Mapping[str, Any]) -> int:
 
 
 def _ask(source: str) -> None:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not asking.person():
         raise UsageError("add --yes to put the copy in the place of the memory, or --dry-run")
-    sys.stderr.write(f"Put {source} in the place of the memory? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not asking.agrees(f"Put {source} in the place of the memory?"):
         raise CmemError("nothing was restored")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmem import forget as everywhere
 from cmem import settings
-from cmem.cli import observations, output, place
+from cmem.cli import asking, observations, output, place
 from cmem.cli.writing import beside, writer
 from cmem.errors import CmemError, UsageError
 from cmem.store import copies, edits, erase, forget, released
@@ -111,7 +111,7 @@ def _editing(old: Words) -> Iterator[Words]:
     """What a person makes of the words in an editor. The file lies in the data home, where
     nobody else can read it, and is gone with its folder once the words are stored; when they
     cannot be, it stays, so that nothing that was written is lost."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not asking.person():
         raise UsageError("say what to change, for example --title TEXT; see `cmem edit --help`")
     folder = tempfile.mkdtemp(prefix=f"edit-{os.getpid()}-", dir=place.home())
     path = os.path.join(folder, "memory.txt")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmem import forget as everywhere
 from cmem import residue
-from cmem.cli import boundary, forget_rows, output, place
+from cmem.cli import asking, boundary, forget_rows, output, place
 from cmem.cli.writing import writer
 from cmem.errors import CmemError, UsageError
 from cmem.store import forget as core
@@ -173,24 +173,18 @@ def _progress(total: int) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, _total: advance(done)
 
 
-def _person() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def _ask(plan: Plan, *, named: bool, hard: bool, files: int) -> None:
     """Show the counts and let a person decide; CmemError for a no. Where nobody can be asked,
     rows named by id go as the caller said, and anything wider needs ``--yes``."""
     told = _told(_counts(plan))
     if files:
         told += f" and {files} {'file' if files == 1 else 'files'} put aside unread"
-    if not _person():
+    if not asking.person():
         if named:
             return
         raise CmemError(f"nothing was forgotten: that would be {told}; add --yes to do it")
     what = "Remove for good" if hard else "Hide"
-    sys.stderr.write(f"{what}: {told}. Go on? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not asking.agrees(f"{what}: {told}. Go on?"):
         raise CmemError("nothing was forgotten")
 
 

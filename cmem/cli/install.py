@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import config, launcher, paths, settings, spool
+from cmem.cli import asking
 from cmem.cli.place import directory
 from cmem.errors import CmemError, ConfigError, UsageError
 from cmem.install import (
@@ -78,7 +79,7 @@ def run_uninstall(options: Mapping[str, object]) -> int:
     if options.get("purge"):
         purge.check(place.home, user_home=_user_home(env))
         question = f"Delete {place.home} and every memory in it?"
-        if not options.get("yes") and not options.get("dry_run") and not _agrees(question):
+        if not options.get("yes") and not options.get("dry_run") and not asking.agrees(question):
             raise CmemError("nothing was changed; say yes, or use --yes")
     try:
         return _uninstall(place, options)
@@ -101,7 +102,7 @@ def _install(
     if not options.get("yes") and sys.stdin.isatty() and sys.stdout.isatty():
         if plan.changes:
             print(register.diff(plan), end="")
-            if not _agrees(f"Write this to {place.path}?"):
+            if not asking.agrees(f"Write this to {place.path}?"):
                 raise CmemError("nothing was changed")
         if name is None and not provider.is_chosen(place.home):
             name = _pick(chosen)
@@ -151,7 +152,12 @@ def _offer_past(place: Place, *, ask: bool) -> None:
         if past is None:
             return
         print(offer.told(host, past))
-        if ask and sys.stdin.isatty() and sys.stdout.isatty() and _agrees("Bring them in now?"):
+        if (
+            ask
+            and sys.stdin.isatty()
+            and sys.stdout.isatty()
+            and asking.agrees("Bring them in now?")
+        ):
             offer.accept(host)
     except CmemError as error:
         sys.stderr.write(f"cmem: warning: {error}; `cmem import {host}` tries again\n")
@@ -318,12 +324,6 @@ def _pick(chosen: settings.Settings) -> str:
     if not name:
         raise CmemError(f"no such provider: {word.strip()[:40]}; nothing was changed")
     return name
-
-
-def _agrees(question: str) -> bool:
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _now() -> int:

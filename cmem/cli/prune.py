@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cmem import paths, settings
-from cmem.cli import output, place
+from cmem.cli import asking, output, place
 from cmem.cli.writing import writer
 from cmem.errors import CmemError, UsageError
 from cmem.store import maintain, retention
@@ -111,11 +111,9 @@ def _days(given: str | None) -> int:
 
 def _ask(due: Pruned, days: int) -> None:
     told = f"input and output of {due.rows} tool calls older than {days} days"
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not asking.person():
         raise CmemError(f"nothing was pruned: that would be {told}; add --yes to do it")
-    sys.stderr.write(f"Remove for good: {told}. Go on? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not asking.agrees(f"Remove for good: {told}. Go on?"):
         raise CmemError("nothing was pruned")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem.cli import boundary, output, place
+from cmem.cli import asking, boundary, output, place
 from cmem.cli.writing import writer
 from cmem.errors import CmemError, UsageError
 from cmem.privacy.sanitise import clean
@@ -149,18 +148,12 @@ def _end(choice: Choice) -> int:
 def _ask(choice: Choice, *, named: bool) -> None:
     """Let a person decide; CmemError for a no. Where nobody can be asked, units named by id
     go as the caller said, and ``--all`` needs ``--yes``."""
-    if not _person():
+    if not asking.person():
         if named:
             return
         raise CmemError(f"nothing was dropped: that would be {_told(choice)}; add --yes to do it")
-    sys.stderr.write(f"Give up: {_told(choice)}. Go on? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not asking.agrees(f"Give up: {_told(choice)}. Go on?"):
         raise CmemError("nothing was dropped")
-
-
-def _person() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 # --- the store -----------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 from cmem import budget, compress, settings
 from cmem import recompress as core
-from cmem.cli import output, place
+from cmem.cli import asking, output, place
 from cmem.errors import CmemError, UsageError
 
 
@@ -85,11 +85,9 @@ def _options(values: Mapping[str, Any]) -> core.Options:
 def _ask(found: core.Plan) -> None:
     """Let a person decide about what it costs; a script says so with ``--yes``."""
     told = f"about {_weight(found)} by {_who(found)}"
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not asking.person():
         raise CmemError(f"nothing was asked: that would be {told}; add --yes to do it")
-    sys.stderr.write(f"Observe again: {told}. Go on? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not asking.agrees(f"Observe again: {told}. Go on?"):
         raise CmemError("nothing was asked")
 
 

@@ -13,6 +13,7 @@ from fake_anthropic import FakeAnthropic
 from support import payload_bytes, run_cmem, run_hook, run_json
 
 from cmem import lock, paths
+from cmem.cli import asking
 from cmem.cli import queue as command
 from cmem.doctor import memory as doctor
 from cmem.errors import CmemError
@@ -284,7 +285,7 @@ def test_in_a_pipe_all_needs_yes(seeded: Path) -> None:
 def test_a_person_is_asked(
     seeded: Path, answer: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "_person", lambda: True)
+    monkeypatch.setattr(asking, "person", lambda: True)
     monkeypatch.setattr(sys, "stdin", io.StringIO(answer + "\n"))
     values = {"ids": ["1"], "all": False, "yes": False, "dry_run": False, "json": False}
     if answer == "y":
