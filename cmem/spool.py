@@ -290,7 +290,7 @@ def of_session(
 def counts(home: str) -> tuple[int, int, int]:
     """(rows waiting, spilled files, events dropped). Raises apsw.Error when the spool cannot
     be read. Files that were set aside as unreadable count as dropped."""
-    waiting = _waiting(paths.spool_db(home))
+    waiting = _look(paths.spool_db(home), "SELECT count(*) FROM spool") or 0
     spilled = sum(1 for name in _names(paths.spill_dir(home)) if name.endswith(".event"))
     bad = len(_names(paths.spill_dir(home) + "/bad"))
     try:
@@ -300,17 +300,24 @@ def counts(home: str) -> tuple[int, int, int]:
     return waiting, spilled, dropped + bad
 
 
-def _waiting(path: str) -> int:
+def oldest(home: str) -> int | None:
+    """When the first waiting row was captured; None where none waits. Raises apsw.Error when the
+    spool cannot be read."""
+    return _look(paths.spool_db(home), _OLDEST)
+
+
+def _look(path: str, query: str) -> int | None:
+    """The number that a query gives, without writing anything; None where there is none."""
     if not os.path.exists(path) or not os.path.getsize(path):
-        return 0
+        return None
     try:
-        return _count(path, "mode=ro")
+        return _number(path, query, "mode=ro")
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         # A directory nobody can write to cannot hold the shared memory a WAL needs.
-        return _count(path, "immutable=1")
+        return _number(path, query, "immutable=1")
 
 
-def _count(path: str, how: str) -> int:
+def _number(path: str, query: str, how: str) -> int | None:
     from urllib.parse import quote
 
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -318,8 +325,9 @@ def _count(path: str, how: str) -> int:
     try:
         conn.set_busy_timeout(HOOK_WAIT_MS)
         if not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'spool'").get:
-            return 0
-        return int(conn.execute("SELECT count(*) FROM spool").get)
+            return None
+        found = conn.execute(query).get
+        return None if found is None else int(found)
     finally:
         conn.close()
 

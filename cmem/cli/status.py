@@ -92,25 +92,10 @@ def _unwritable(home: str) -> str:
 
 def _spool(home: str) -> Spool:
     pending, spilled, dropped = spool.counts(home)
-    oldest = [_oldest_row(home)] if pending else []
+    oldest = [spool.oldest(home)] if pending else []
     oldest += [_oldest_spill(home)] if spilled else []
     known = [at for at in oldest if at is not None]
     return Spool(pending, spilled, dropped, min(known) if known else None)
-
-
-def _oldest_row(home: str) -> int | None:
-    """When the first waiting event was captured; None where the spool cannot be opened."""
-    try:
-        conn = spool.open_drain(home)
-    except Exception:  # noqa: BLE001 - only an age is missing then, as in a read-only home
-        return None
-    if conn is None:
-        return None
-    try:
-        batch = spool.read_batch(conn, after_id=0, limit=1, max_bytes=1)
-    finally:
-        conn.close()
-    return batch[0].captured_at if batch else None
 
 
 def _oldest_spill(home: str) -> int | None:

@@ -3,6 +3,7 @@ after a compaction only.
 """
 
 from cmem.context import rehydrate
+from cmem.hosts.wire import NOTIFICATION
 from cmem.store import current
 
 TYPE_CHECKING = False
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 WAITING = 12
 CALLS = 80
 PRIVATE = "[private]"
-NOTIFICATION = "<task-notification>"
 
 
 def of(

@@ -6,6 +6,7 @@ that they clearly concern; nearly always that is nothing.
 
 from cmem import here
 from cmem.context import inject, shown
+from cmem.hosts.wire import NOTIFICATION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ NOTICES = {
     "recall_failures": "on the same failure, met before",
 }
 FILE_MOST = 3
-NOTIFICATION = "<task-notification>"
 
 
 def recall(home: str, *, event: str, taken: "Taken", wire: "Wire", project_env: str) -> bytes:

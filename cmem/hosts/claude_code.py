@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from cmem.hosts import payload, values
 from cmem.hosts.payload import Fields, Reader
+from cmem.hosts.wire import NOTIFICATION
 from cmem.model import (
     CompactStarted,
     Entry,
@@ -21,7 +22,6 @@ from cmem.model import (
 )
 
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
-NOTIFICATION = "<task-notification>"
 ERROR_LIMIT = 2_000
 
 # Bulk that repeats what stands elsewhere in the same event: tool → keys of tool_response.

@@ -4,6 +4,8 @@ Everything else about a payload is decided later, by ``hosts/<host>.py``. The or
 ``PATHS`` is the order of the columns the hook reads.
 """
 
+# How the prompt begins with which Claude Code tells the agent of a task that has ended.
+NOTIFICATION = "<task-notification>"
 # session, prompt id, tool use id, prompt, source, cwd
 Fields = tuple[str, str, str, str, str, str]
 # Where the payload names the session's file; how the lines of a prompt and of an answer begin

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import compress, ingest, lock, observe, paths
 from cmem.errors import BusyError, CmemError
-from cmem.hosts.wire import HOSTS
+from cmem.hosts.wire import HOSTS, NOTIFICATION
 from cmem.importers import claude_code, codex, gemini_cli
 from cmem.importers.past import Count, Limits, Past, Scope
 from cmem.importers.told import Group, Importer, Problem, Reading, Told, in_time
@@ -300,7 +300,7 @@ def _note(seen: dict[str, set[str]], told: Told, *, is_prompt: bool) -> None:
     tool = fields.get("tool_use_id")
     if is_prompt:
         words = str(fields.get("prompt"))
-        if words.startswith("<task-notification>"):
+        if words.startswith(NOTIFICATION):
             return
         seen["prompt"].add(f"{fields.get('prompt_id', told.at)}\0{words[:200]}")
     elif isinstance(tool, str):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from cmem.hosts.wire import NOTIFICATION
 from cmem.model import ObservationDraft, Reply, SessionTurn, SummaryDraft, SummaryUnit
 from cmem.observer import extract_words as words
 from cmem.observer import text
-from cmem.observer.extract_view import NOTIFICATION, asked
+from cmem.observer.extract_view import asked
 
 FOUND = ("discovery", "security_alert", "security_note", "sensitive")
 COMMAND = re.compile(r"`[^`]{1,200}`: |Ran `")

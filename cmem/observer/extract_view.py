@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from cmem.hosts.wire import NOTIFICATION
 from cmem.model import TurnUnit
 from cmem.observer import text
 from cmem.observer.evidence import Call, files, output_text, read_calls, relative, text_given
 from cmem.observer.extract_commands import IMPORTANT, Command, commands, commits, shown
 from cmem.observer.extract_edits import Change, changes
 
-NOTIFICATION = "<task-notification>"
 NOTIFIED = re.compile(r"<(summary|result)>(.*?)</\1>", re.S)
 HARNESS = re.compile(r"<(tools-used-before-summary|system-reminder|usage)>.*?(?:</\1>|$)", re.S)
 LOGGED = re.compile(
