@@ -21,10 +21,14 @@ _TAGS = "\U000e0000"
 _JOINERS = ("\u200c", "\u200d")
 # Of a text, this many times its cap is looked at: what is cut away later costs nothing now.
 _AHEAD = 4
+# ASCII that any rule below looks for; a text without it is a harmless line as it stands.
+_MARKS = b"&<>[]`~\\:/"
 
 
 def line(text: str, cap: int) -> str:
     """``text`` as one harmless line of at most ``cap`` characters (before escaping)."""
+    if len(text) <= cap and _is_plain(text):
+        return text
     text = text.lstrip()
     whole = len(text) <= cap * _AHEAD
     flat = _flat(text if whole else text[: cap * _AHEAD])
@@ -35,6 +39,13 @@ def line(text: str, cap: int) -> str:
     flat = _without_markup(flat)
     flat = cut(flat if whole else flat + "…", cap)
     return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _is_plain(text: str) -> bool:
+    """Whether no rule can change the text, by a few looks in C: nearly every title."""
+    if not (text.isascii() and text.isprintable()) or "  " in text or text.strip() != text:
+        return False
+    return len(text.encode().translate(None, _MARKS)) == len(text) and "www." not in text.lower()
 
 
 def cut(text: str, cap: int) -> str:

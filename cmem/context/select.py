@@ -180,10 +180,10 @@ def _spread(ranked: "Ranked", files: dict[int, set[str]], *, parts: bool) -> "Ra
         if crowd > 0 and score < OWN:
             lasts = row[2] in LASTING_TYPES and not row[7]
             factor = (CROWD_LASTING if lasts else CROWD) ** crowd
-            told = f"{why}, its topic is told of x{factor:.2f}"
+            left = score * factor
+            told = f"{why}, its topic is told of x{factor:.2f}" if parts else why
         else:
-            factor, told = 1.0, why
-        left = score * factor
+            left, told = score, why
         spread.append((left, row, f"{told} = {left:.2f}" if parts else why))
     spread.sort(key=lambda one: (-one[0], -one[1][1], -one[1][0]))
     return spread

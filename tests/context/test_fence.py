@@ -70,6 +70,14 @@ def test_no_query_or_link_survives(text: str) -> None:
     assert not re.search(r"[a-z]://[^ ]*[?#@]", got)
 
 
+@given(st.text(alphabet="ab :/?#@.[]()!<>&`~w\\\t\né界\u200d", max_size=40), st.integers(2, 50))
+def test_the_short_way_of_plain_text_says_the_same(text: str, cap: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fence, "_is_plain", lambda _text: False)
+        wanted = fence.line(text, cap)
+    assert fence.line(text, cap) == wanted
+
+
 def test_only_the_beginning_of_a_long_text_is_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     flat = fence._flat
