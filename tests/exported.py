@@ -14,7 +14,7 @@ from cmem.export import jsonl
 from cmem.importers import bring
 from cmem.importers import jsonl as lines
 from cmem.importers.bring import Brought
-from cmem.store import connection, documents, erase, forget
+from cmem.store import connection, dedup, documents, erase, forget
 from cmem.store.dump import Chosen
 
 T0 = store_rows.T0
@@ -63,6 +63,8 @@ def full(home: Path) -> apsw.Connection:
     documents.refresh(conn, "T", 2, lambda: conn.execute(pruned).fetchall())
     conn.execute("UPDATE observations SET superseded_by = 4 WHERE id = 1")
     conn.execute("UPDATE observations SET superseded_by = 5 WHERE id = 5")
+    dedup.keep(conn, 3, 6, score=0.875, now=T0 + 3)
+    assert dedup.join(conn, 3, 8, level=2, score=1.0, now=T0 + 4)
     erase.purge(conn, forget.plan(conn, [("P", 11)]), now=T0 + 5)
     forget.hide(conn, forget.plan(conn, [("T", 7)]), now=T0 + 6)
     return conn

@@ -78,8 +78,9 @@ def candidates(conn: apsw.Connection, projects: Sequence[int]) -> list[Row]:
 
 
 def decided(conn: apsw.Connection) -> set[tuple[int, int]]:
-    """The pairs that a person wants to keep as two."""
-    return {(int(older), int(newer)) for older, newer in rows(conn, _DECIDED)}
+    """The pairs that a person wants to keep as two, the smaller number first: in another store
+    the older one may have come later."""
+    return {(min(found), max(found)) for found in rows(conn, _DECIDED)}
 
 
 def side(conn: apsw.Connection, ref: int) -> Side:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem.store import codec, tombstones
+from cmem.store import codec, pairs, tombstones
 from cmem.store.portable import (
     KINDS,
     LOCAL,
@@ -107,14 +107,15 @@ Shapes = Mapping[str, list[str]]
 
 def shapes(conn: apsw.Connection) -> Shapes:
     """The columns of every table that are told; [] for a table that the file lacks."""
-    return {table: _columns(conn, table) for table in ("sessions", *(one.table for one in KINDS))}
+    tables = ("sessions", pairs.TABLE, *(one.table for one in KINDS))
+    return {table: _columns(conn, table) for table in tables}
 
 
 def of_session(conn: apsw.Connection, ref: int, columns: Shapes) -> Iterator[Record]:
     """A session, and then all in it that is not hidden."""
     yield _session(conn, ref, ", ".join(f"s.{name}" for name in columns["sessions"]))
     for one in _present(columns):
-        yield from _of_session(conn, one, ref, columns=columns[one.table])
+        yield from _of_session(conn, one, ref, columns=columns)
 
 
 def projects(conn: apsw.Connection) -> Iterator[Record]:
@@ -172,16 +173,17 @@ def _session(conn: apsw.Connection, ref: int, columns: str) -> Record:
 
 
 def _of_session(
-    conn: apsw.Connection, kind: Kind, session: int, *, columns: list[str]
+    conn: apsw.Connection, kind: Kind, session: int, *, columns: Shapes
 ) -> Iterator[Record]:
     (uid,) = rows(conn, "SELECT uid FROM sessions WHERE id = ?", (session,))[0]
     if kind is TURN:
-        query = _TURNS.format(columns=", ".join(f"t.{one}" for one in columns), order=kind.order)
+        told = ", ".join(f"t.{one}" for one in columns[kind.table])
+        query = _TURNS.format(columns=told, order=kind.order)
         yield from (_turn(uid, found) for found in _named(conn, query, (session,)))
         return
     more = _OF_PROJECT if kind.letter in "OSW" else ""
     more += _SUPERSEDED if kind is OBSERVATION else ""
-    told = ", ".join(f"r.{one}" for one in columns)
+    told = ", ".join(f"r.{one}" for one in columns[kind.table])
     query = (_STATES if kind is WORK else _ROWS).format(columns=told, table=kind.table, more=more)
     for found in _named(conn, query, (session,)):
         ref = int(found.pop("id"))
@@ -192,6 +194,8 @@ def _of_session(
             found[name] = None if found[name] is None else codec.unpack(found[name])
         if kind is OBSERVATION:
             found["sources"] = [list(one) for one in rows(conn, _SOURCES, (ref,))]
+            alike = pairs.of(conn, str(found["uid"])) if columns[pairs.TABLE] else []
+            found |= {"pairs": alike} if alike else {}
         yield {"record": kind.type, "session": uid, **found}
 
 

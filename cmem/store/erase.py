@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 import apsw
 
 from cmem.errors import BusyError
-from cmem.store import connection, documents, forget, moments, tombstones
+from cmem.store import connection, documents, forget, moments, pairs, tombstones
 from cmem.store.connection import transaction
 from cmem.store.forget import TABLES, Plan
 from cmem.store.moments import Moment
@@ -157,6 +157,8 @@ def _erase(conn: apsw.Connection, kind: str, ref: int) -> None:
         return
     tombstones.bury(conn, kind, str(found[0]), now=int(found[1]))
     documents.remove(conn, kind, ref)
+    if kind == "O":
+        pairs.drop(conn, str(found[0]))
     for statement in _DEPENDENTS[kind]:
         conn.execute(statement, (ref,)).fetchall()
     conn.execute(f"DELETE FROM {table} WHERE id = ?", (ref,)).fetchall()

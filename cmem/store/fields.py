@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem.store import scratch
+from cmem.store import pairs, scratch
 from cmem.store.portable import (
     BY_TYPE,
     LOCAL,
@@ -28,6 +28,8 @@ from cmem.store.rows import rows
 
 if TYPE_CHECKING:
     import apsw
+
+    from cmem.store.pairs import Pair
 
 DAY_MS = 86_400_000
 _HASH = re.compile("[0-9a-f]{64}")
@@ -62,6 +64,7 @@ class Row(NamedTuple):
     project: str = ""
     superseded_by: str = ""
     sources: tuple[tuple[str, str], ...] = ()
+    pairs: tuple[Pair, ...] = ()
     item: str = ""
     forgotten: bool = False
 
@@ -119,6 +122,7 @@ def read(record: object, known: Shapes, *, now: int, late: int = 0) -> Row | Rec
         project=_text(record, "project", needed=not kind),
         superseded_by=_text(record, "superseded_by", needed=False),
         sources=_sources(record) if kind is OBSERVATION else (),
+        pairs=_pairs(record) if kind is OBSERVATION else (),
         item=_text(record, "item", needed=kind is WORK),
         forgotten=record.get("forgotten") is True,
     )
@@ -180,6 +184,13 @@ def _sources(record: Record) -> tuple[tuple[str, str], ...]:
         raise Unfit("sources is no list")
     pairs = [one for one in found if isinstance(one, list) and len(one) == 2]
     return tuple((kind, str(uid)) for kind, uid in pairs if kind in ("P", "T"))
+
+
+def _pairs(record: Record) -> tuple[Pair, ...]:
+    found = pairs.read(record.get("pairs", []))
+    if found is None:
+        raise Unfit("pairs is no list of what looks alike")
+    return found
 
 
 def _project(record: Record) -> Record:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import apsw
 
 from cmem import taint
-from cmem.store import codec, documents, forget, load_projects, takeover, tombstones
+from cmem.store import codec, documents, forget, load_projects, pairs, takeover, tombstones
 from cmem.store.connection import transaction
 from cmem.store.fields import Row, Unfit
 from cmem.store.portable import (
@@ -287,6 +287,8 @@ class Loader:
         if kind is OBSERVATION:
             self._add_files(ref, columns)
             self._add_sources(ref, given.sources)
+            if given.pairs:
+                pairs.put(self._conn, str(columns["uid"]), given.pairs)
             if given.superseded_by:
                 query = "UPDATE observations SET superseded_by = id WHERE id = ?"
                 self._conn.execute(query, (ref,)).fetchall()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from cmem.errors import BusyError
-from cmem.store import codec, documents, drafts, erase, forget, load, tombstones
+from cmem.store import codec, documents, drafts, erase, forget, load, pairs, tombstones
 from cmem.store.connection import transaction
 from cmem.store.portable import OBSERVATION, SESSION, TOOL_USE, TURN
 from cmem.store.rows import row, rows
@@ -194,6 +194,8 @@ def _take_name(conn: apsw.Connection, given: Row) -> int | None:
     if found is None or str(found[1]) <= uid:
         return None
     conn.execute(f"UPDATE {_table(given)} SET uid = ? WHERE id = ?", (uid, found[0])).fetchall()
+    if given.type == OBSERVATION.type:
+        pairs.rename(conn, str(found[1]), uid)
     query = f"""UPDATE {_table(given)} SET turn_id = t.id FROM turns t
         WHERE {_table(given)}.id = ? AND t.session_id = {_table(given)}.session_id AND t.number = ?"""
     conn.execute(query, (found[0], given.turn)).fetchall()

@@ -19,18 +19,20 @@ TAKEN_UP = 1
 _TABLE = """CREATE TABLE IF NOT EXISTS sync_touched(
     session_id INTEGER NOT NULL, step INTEGER NOT NULL,
     PRIMARY KEY(session_id, step)) WITHOUT ROWID"""
+# Each with how a row of it names its session.
 _TABLES = {
-    "sessions": "id",
-    "turns": "session_id",
-    "user_prompts": "session_id",
-    "tool_uses": "session_id",
-    "observations": "session_id",
-    "session_summaries": "session_id",
-    "work_state_entries": "session_id",
+    "sessions": "{row}.id",
+    "turns": "{row}.session_id",
+    "user_prompts": "{row}.session_id",
+    "tool_uses": "{row}.session_id",
+    "observations": "{row}.session_id",
+    "session_summaries": "{row}.session_id",
+    "work_state_entries": "{row}.session_id",
+    "near_duplicates": "(SELECT session_id FROM observations WHERE uid = {row}.older_uid)",
 }
 _TRIGGER = """CREATE TRIGGER IF NOT EXISTS sync_{table}_{what} AFTER {what} ON {table} BEGIN
-    INSERT INTO sync_touched(session_id, step) SELECT {row}.{column}, 0
-    WHERE NOT EXISTS(SELECT 1 FROM sync_touched WHERE session_id = {row}.{column} AND step = 0);
+    INSERT INTO sync_touched(session_id, step) SELECT {session}, 0 WHERE {session} IS NOT NULL
+    AND NOT EXISTS(SELECT 1 FROM sync_touched WHERE session_id = {session} AND step = 0);
     END"""
 
 
@@ -40,9 +42,9 @@ def prepare(conn: apsw.Connection) -> None:
         return
     with transaction(conn):
         conn.execute(_TABLE).fetchall()
-        for table, column in _TABLES.items():
+        for table, session in _TABLES.items():
             for what, row in (("insert", "new"), ("update", "new"), ("delete", "old")):
-                told = _TRIGGER.format(table=table, what=what, row=row, column=column)
+                told = _TRIGGER.format(table=table, what=what, session=session.format(row=row))
                 conn.execute(told).fetchall()
         query = "INSERT OR IGNORE INTO sync_touched(session_id, step) SELECT id, 0 FROM sessions"
         conn.execute(query).fetchall()

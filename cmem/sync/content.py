@@ -15,7 +15,8 @@ import orjson
 
 from cmem.store.portable import BY_TYPE, OBSERVATION, PROJECT, SESSION, TURN, Record
 
-PINNED, SEEN, SUPERSEDED, MERGED = "pinned", "seen", "superseded_by", "merged_into"
+PINNED, SEEN, PAIRS = "pinned", "seen", "pairs"
+SUPERSEDED, MERGED = "superseded_by", "merged_into"
 GONE, ALIAS, MARK = "gone", "alias", "mark"
 # An alias that names a folder is this machine's own.
 ALIASES = ("env", "remote")
@@ -78,6 +79,7 @@ def plain(record: Record) -> Record:
     if record["record"] == OBSERVATION.type:
         made |= {"pinned": 0, "occurrence_count": 1}
         made.pop(SUPERSEDED, None)
+        made.pop(PAIRS, None)
     if record["record"] == PROJECT:
         made |= {"aliases": [], MERGED: None}
     return made
@@ -86,13 +88,14 @@ def plain(record: Record) -> Record:
 def marks(record: Record) -> dict[str, str]:
     """What is decided of an observation besides its words, by name, as it is kept."""
     seen = [record.get(name) for name in _SEEN]
-    return {PINNED: told(record.get("pinned", 0)), SEEN: told(seen)}
+    alike = record.get(PAIRS, [])
+    return {PINNED: told(record.get("pinned", 0)), SEEN: told(seen), PAIRS: told(alike)}
 
 
 def is_usual(name: str, record: Record) -> bool:
     """Whether a mark says what it would say of any new observation."""
-    if name == PINNED:
-        return not record.get("pinned")
+    if name in (PINNED, PAIRS):
+        return not record.get(name)
     return record.get("occurrence_count") == 1 and record.get("last_reinforced") == record.get(
         "created_at"
     )

@@ -15,14 +15,14 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from cmem.importers.bring import SLICE_MS, scrubbed
-from cmem.store import fields, load, mirrored, mirrored_projects, registers
+from cmem.store import fields, load, mirrored, mirrored_projects, pairs, registers
 from cmem.store.connection import transaction
 from cmem.store.fields import Row, Unfit
 from cmem.store.portable import OBSERVATION, PROJECT, SESSION, TURN, WORK, Record
 from cmem.store.registers import CONTENT, TOLD, UNTOLD, Register
 from cmem.sync import content, gone, scan
 from cmem.sync.clock import Clock, is_sound
-from cmem.sync.content import ALIAS, GONE, MARK, MERGED, PINNED, SEEN, SUPERSEDED
+from cmem.sync.content import ALIAS, GONE, MARK, MERGED, PAIRS, PINNED, SEEN, SUPERSEDED
 
 if TYPE_CHECKING:
     import apsw
@@ -253,6 +253,8 @@ class Merge:
         elif told.name == SEEN:
             columns = content.seen_columns(json.loads(told.value))
             mirrored.set_columns(self._conn, told.key, columns or {})
+        elif told.name == PAIRS and mirrored.has_observation(self._conn, told.key):
+            pairs.put(self._conn, told.key, pairs.read(json.loads(told.value)) or ())
 
     def settle(self) -> None:
         """What counts as what, worked out from all decisions."""
@@ -300,6 +302,7 @@ def _mark(record: Record) -> Register:
     good = {
         (OBSERVATION.type, PINNED): value in (0, 1),
         (OBSERVATION.type, SEEN): content.seen_columns(value) is not None,
+        (OBSERVATION.type, PAIRS): pairs.read(value) is not None,
         (OBSERVATION.type, SUPERSEDED): value is None or isinstance(value, str),
         (PROJECT, MERGED): value is None or isinstance(value, str),
         (ALIAS, CONTENT): isinstance(value, str) and _is_alias(key),

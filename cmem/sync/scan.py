@@ -126,14 +126,15 @@ class _Scan:
         """Note the words of a record; whether no machine has told it yet."""
         kind, key, digest = str(record["record"]), content.key_of(record), content.digest(record)
         known = registers.get(self._conn, kind, key)
+        if (kind, key) in self._back:  # whoever erased it meanwhile has to hear it anew
+            rev = self._clock.tick(self._now)
+            self._note(Register(kind, key, CONTENT, rev, digest, UNTOLD))
+            return known is None
         if known is None:
             self._note(Register(kind, key, CONTENT, self._clock.first(first), digest, UNTOLD))
             return True
         mine = known.is_of(self._machines)
-        if (kind, key) in self._back:
-            rev = self._clock.tick(self._now)
-            self._note(Register(kind, key, CONTENT, rev, digest, UNTOLD))
-        elif known.value != digest and not content.is_pruned(record):
+        if known.value != digest and not content.is_pruned(record):
             self.stale |= (
                 mine and known.state == TOLD and not content.is_worded_alike(known.value, digest)
             )

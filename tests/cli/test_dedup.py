@@ -11,7 +11,7 @@ import samples
 from support import run_cmem, run_json
 
 from cmem import dedup
-from cmem.store import titles
+from cmem.store import connection, titles
 from cmem.store.rows import rows
 
 RETRY = "Retry limit raised to 3"
@@ -103,6 +103,31 @@ def test_what_is_kept_is_not_shown_again(store: apsw.Connection) -> None:
     newer = add(store, RETRY, 1)
     run_json("dedup", "--all-projects", "--keep", f"O{newer}")
     assert shown() == []
+
+
+def test_what_was_decided_goes_with_an_export_and_with_a_sync(
+    store: apsw.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = add(store, RETRY, 0)
+    kept, joined = add(store, RETRY, 1), add(store, RETRY, 2)
+    run_json("dedup", "--all-projects", "--keep", f"O{kept}")
+    run_json("dedup", "--all-projects", "--apply", f"O{joined}")
+    left = shown()
+    told, folder = str(tmp_path / "all.jsonl"), str(tmp_path / "folder")
+    run_json("export", told)
+    (tmp_path / "folder").mkdir()
+    run_json("sync", folder)
+    for name, way in (("imported", ("import", told)), ("synced", ("sync", folder))):
+        monkeypatch.setenv("CMEM_HOME", str(tmp_path / name))
+        run_json(*way)
+        assert shown() == left
+        other = connection.open_reader(str(tmp_path / name))
+        assert other is not None
+        query = "SELECT older_uid, newer_uid, level, score, state, before FROM near_duplicates"
+        assert rows(other, query) == rows(store, query) != []
+        gone = run_json("forget", f"O{older}", "--dry-run")
+        assert gone["counts"]["observations"] == 2, gone
+        other.close()
 
 
 def test_with_the_setting_compress_joins_what_is_new_and_the_same_only(

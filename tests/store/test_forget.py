@@ -395,6 +395,17 @@ def test_what_was_joined_as_a_duplicate_goes_along_on_either_side(store, session
     assert forget.plan(store, [("O", refs[0])]).observations == (refs[0],)
 
 
+def test_nothing_is_decided_of_what_is_gone_for_good(store, session):
+    turns = [make.turn(store, make.session(store, 1, f"d{n}"), 1) for n in (1, 2, 3)]
+    refs = [make.observation(store, turn, "cache", f"n {turn}") for turn in turns]
+    dedup.keep(store, refs[0], refs[1], score=0.9, now=T0)
+    dedup.keep(store, refs[1], refs[2], score=0.9, now=T0)
+    dedup.keep(store, refs[0], refs[2], score=0.9, now=T0)
+    erase.purge(store, forget.plan(store, [("O", refs[1])]), now=T0)
+    assert dedup.decided(store) == {(refs[0], refs[2])}
+    assert store.execute("SELECT count(*) FROM near_duplicates").fetchall() == [(1,)]
+
+
 def test_one_of_two_that_were_hidden_together_goes_and_the_other_is_due_still(store, session):
     rows = [full_turn(store, session, number) for number in (1, 2)]
     forget.hide(store, forget.plan(store, [("O", row["O"]) for row in rows]), now=T0)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 import exported
+import pytest
 from machines import DAY, T0, Machine, assert_alike, settle, texts
 from transcribed import FIXTURES, LATER, imported
 
@@ -53,6 +55,27 @@ def test_decisions_travel(tmp_path: Path) -> None:
     a.at(T0 + 5000).erase(("O", a.ref("uno")))
     settle(a, b)
     assert b.titles() == ["four", "two"]
+    assert_alike(a, b)
+
+
+def test_what_an_import_brought_back_is_told_anew_to_who_erased_it_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["0" * 8, "f" * 8]  # of two that tell the row first, b would be right
+    random = secrets.token_hex
+    a, b = two(tmp_path)[0], Machine(tmp_path, "b", skew=-400 * DAY)
+    b.at(T0 + 1000).note("one")
+    b.at(T0 + 2000).hide(("O", b.ref("one")))
+    with monkeypatch.context() as patch:
+        patch.setattr(secrets, "token_hex", lambda n: names.pop() if n == 4 else random(n))
+        settle(b, a)
+    forget.unhide(b.at(T0 + 3000).conn, [("O", b.ref("one"))])
+    b.sync()
+    exported.bring_in(a.at(T0 + 4000).conn, exported.export(b.conn), now=a.now)
+    a.sync()
+    b.at(T0 + 5000).erase(("O", b.ref("one")))
+    settle(b, a)
+    assert a.titles() == b.titles() == ["one"]
     assert_alike(a, b)
 
 

@@ -15,7 +15,7 @@ from machines import DAY, T0, Machine, assert_alike, texts
 
 from cmem import projects_admin
 from cmem.errors import CmemError
-from cmem.store import connection, edits, forget, project_rows, state
+from cmem.store import connection, dedup, edits, forget, project_rows, state
 
 SEED = int(os.environ.get("CMEM_SEED", "20"))
 ROUNDS = int(os.environ.get("CMEM_SYNC_ROUNDS", "0"))
@@ -138,6 +138,21 @@ def supersede(world: World, one: Machine) -> None:
             return
 
 
+def alike(world: World, one: Machine) -> None:
+    """Two are one, or not; or one that was joined is parted."""
+    where = "hidden_at IS NULL AND superseded_by IS NULL"
+    found = {world.observation(one, where) for _ in "ab"} - {None}
+    doing = world.random.randint(0, 2)
+    if doing == 0 and (ref := world.observation(one)) is not None:
+        dedup.part(one.conn, ref, now=one.now)
+    elif len(found) == 2:
+        older, newer = sorted(found)
+        if doing == 1:
+            dedup.keep(one.conn, older, newer, score=0.5, now=one.now)
+        else:
+            dedup.join(one.conn, older, newer, level=1, score=0.75, now=one.now)
+
+
 def restore(world: World, one: Machine) -> None:
     where = "superseded_by IS NOT NULL AND hidden_at IS NULL"
     if (ref := world.observation(one, where)) is not None:
@@ -192,7 +207,7 @@ def sync(_world: World, one: Machine) -> None:
 
 
 _MANY = (note, session, edit, pin, hide, undo, supersede, work, sync)
-_FEW = (hide_prompt, erase, forget_session, restore, project, bring, purge, sync, sync)
+_FEW = (hide_prompt, erase, forget_session, restore, project, bring, purge, alike, sync, sync)
 
 
 def live(root: Path, seed: int, steps: int, monkeypatch: pytest.MonkeyPatch) -> World:
