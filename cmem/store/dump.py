@@ -195,7 +195,8 @@ def _of_session(
         if kind is OBSERVATION:
             found["sources"] = [list(one) for one in rows(conn, _SOURCES, (ref,))]
             alike = pairs.of(conn, str(found["uid"])) if columns[pairs.TABLE] else []
-            found |= {"pairs": alike} if alike else {}
+            if alike:
+                found["pairs"] = alike
         yield {"record": kind.type, "session": uid, **found}
 
 
