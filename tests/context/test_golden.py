@@ -118,7 +118,23 @@ def _busy(home: Path, count: int = 120) -> apsw.Connection:
 
 
 def _large(home: Path) -> apsw.Connection:
-    return _busy(home, 3000)
+    """100,000 memories: of all but the newest thousand only the number matters."""
+    newest, every = 1000, 100_000
+    conn = _busy(home, newest)
+    here = {int(row[0]) for row in conn.execute("SELECT id FROM observations")}
+    names = [str(row[1]) for row in conn.execute("PRAGMA table_info(observations)")]
+    own = {"id": "NULL", "pinned": "0", "uid": "'old' || i", "content_hash": "'old' || i"}
+    own["created_at"] = f"o.created_at - i / {newest} * {newest * samples.HOUR}"
+    told = ", ".join(own.get(name, f"o.{name}") for name in names)
+    numbers = "WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)"
+    with transaction(conn):
+        conn.execute(
+            f"{numbers} INSERT INTO observations({', '.join(names)})"
+            f" SELECT {told} FROM n JOIN observations o ON o.id = ?3 + i % ?1 WHERE o.id <= ?4",
+            (newest, every - len(here) + newest - 1, min(here), max(here)),
+        )
+    assert conn.execute("SELECT count(*) FROM observations").fetchall() == [(every,)]
+    return conn
 
 
 STORES: dict[str, tuple[Callable[[Path], apsw.Connection], dict[str, Any]]] = {
