@@ -8,7 +8,7 @@ from cmem.context import fence, gather, price, render, select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import apsw
 
@@ -39,9 +39,11 @@ def build(
     source: str = "startup",
     activation: bool = False,
     home: str = "",
+    known: "Collection[str]" = (),
 ) -> "Block":
     """The block for a directory. A folder that is no project gets only what was captured in
-    that very folder, and a project without memories what holds in every project."""
+    that very folder, and a project without memories what holds in every project. ``known``: ids
+    that a session which is resumed was told already."""
     read = gather.for_directory(
         conn,
         identity,
@@ -51,6 +53,7 @@ def build(
         source=source,
         activation=activation,
         home=home,
+        known=known,
     )
     return of_rows(conn, read, budget=budget)
 

@@ -5,7 +5,7 @@ from cmem.store import projects, recent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import apsw
 
@@ -66,11 +66,12 @@ def for_directory(
     activation: bool = False,
     counted: int = COUNTED,
     home: str = "",
+    known: "Collection[str]" = (),
 ) -> Read:
     """What a session that begins in a directory may be told. ``session``: the host's id, which
     a compaction and a resume need; ``parts``: with the numbers of each score; ``activation``: the
     setting of that name; ``counted``: how far memories are counted; ``home``: where prompts may
-    wait that a compaction gives back."""
+    wait that a compaction gives back; ``known``: ids that a session which is resumed was told."""
     project = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
     own = None
     if session and source in ("compact", "resume"):
@@ -86,7 +87,15 @@ def for_directory(
         if own is None:
             return Read(identity[2])
         only_in = cwd if identity[1] == projects.UNSORTED else ""
-        return _since(conn, project, only_in=only_in, branch=branch, own=own, activation=activation)
+        return _since(
+            conn,
+            project,
+            only_in=only_in,
+            branch=branch,
+            own=own,
+            activation=activation,
+            known=known,
+        )
     else:
         read = for_project(
             conn,
@@ -179,16 +188,20 @@ def _since(
     branch: str,
     own: tuple[int, int, str],
     activation: bool,
+    known: "Collection[str]",
 ) -> Read:
-    """What other sessions added since a session that goes on began: its block told the rest."""
+    """What other sessions added since a session that goes on began, but for what it was told when
+    it was resumed before: its block told the rest."""
     read = Read(recent.name_of(conn, project)[0])
     read.resumed = True
     family = projects.family(conn, project)
     session, at, _host = own
     rows = recent.observations(conn, family, select.CANDIDATES)
-    rows = [row for row in rows if row[1] > at and row[6] != session]
+    rows = [r for r in rows if r[1] > at and r[6] != session and f"O{r[0]}" not in known]
     found = recent.summaries(conn, family, SUMMARIES)
-    read.summaries = [row for row in found if row[2] > at and row[1] != session]
+    read.summaries = [
+        row for row in found if row[2] > at and row[1] != session and f"S{row[0]}" not in known
+    ]
     if only_in:
         rows = _keep_only(conn, read, rows, only_in)
     _rank(conn, read, rows, branch=branch, activation=activation)

@@ -9,6 +9,8 @@ from cmem.store import connection, recent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import apsw
 
     Identity = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
@@ -31,6 +33,7 @@ def session_start(
     told: "list[str] | None" = None,
     oldest: int | None = None,
     ending: bool = False,
+    known: "Collection[str]" = (),
 ) -> bytes:
     """The complete document for the host; b"" where there is nothing to say.
 
@@ -38,14 +41,15 @@ def session_start(
     did comes first, and resumed it gets only what others did since it began. A person gets one
     line for a project without memories, and for what has stopped. ``answer``: the key under which
     a host takes the block if it has not Claude Code's form; its person is told nothing. ``told``
-    gets the block's ids, ``oldest`` is of what waits in the spool, ``ending``: the process ends."""
+    gets the block's ids, ``known`` are those that a session which is resumed was told before;
+    ``oldest`` is of what waits in the spool, ``ending``: the process ends."""
     resumed = source == "resume"
     outside = "" if source in SILENT else watch.outside(home, oldest=oldest, now=_now())
     if source in SILENT or budget <= 0 or (resumed and not session):
         return document("", f"cmem: {outside}") if outside and not answer else b""
     identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
     try:
-        name, text, trouble, known = _remembered(
+        name, text, trouble, counts = _remembered(
             home,
             identity,
             cwd=cwd,
@@ -56,17 +60,18 @@ def session_start(
             activation=activation,
             told=[] if told is None else told,
             ending=ending,
+            known=known,
         )
     except Exception as error:
         if not health.is_damage(error):
             raise
-        name, text, trouble, known = identity[2], "", health.MEMORY_DAMAGED, (0, 0)
+        name, text, trouble, counts = identity[2], "", health.MEMORY_DAMAGED, (0, 0)
     trouble = outside or trouble
     if answer:
         return f'{{"{answer}":'.encode() + quoted(text) + b"}\n" if text else b""
     if source in ("resume", "compact") and not (text or trouble):  # it knows all there is
         return b""
-    return document(text, _message(name, text, trouble, known=known))
+    return document(text, _message(name, text, trouble, known=counts))
 
 
 def _remembered(
@@ -81,6 +86,7 @@ def _remembered(
     activation: bool,
     told: list[str],
     ending: bool,
+    known: "Collection[str]",
 ) -> tuple[str, str, str, tuple[int, int]]:
     """(the project's name, its block or "", what is wrong or "", how many memories there are and
     how many of them came from outside sources)."""
@@ -99,6 +105,7 @@ def _remembered(
             source=source,
             activation=activation,
             home=home,
+            known=known,
         )
         told += [ref for ref, _why in found[3]]
         return found[0], found[1], _trouble(conn), (found[4], found[5])

@@ -66,6 +66,13 @@ def _start(
     """The document for a session that starts; b"" where there is nothing to say."""
     budget = settings.get("context_budget", 2000)
     told: list[str] = []
+    known: set[str] = set()
+    recalls = any(settings.get(name) is True for name in RECALL)
+    resumed = taken.source == "resume"
+    if resumed or recalls:
+        from cmem.context import shown
+
+        known = shown.read(home, taken.session) if resumed else known
     out = inject.session_start(
         home,
         source=taken.source,
@@ -79,10 +86,10 @@ def _start(
         told=told,
         ending=True,
         oldest=taken.oldest[0] if taken.oldest else None,
+        known=known,
     )
-    if any(settings.get(name) is True for name in RECALL):
-        from cmem.context import shown
-
-        keep = shown.add if taken.source == "resume" else shown.begin
-        keep(home, taken.session, told)
+    if recalls and not resumed:
+        shown.begin(home, taken.session, told)
+    elif told and resumed:
+        shown.add(home, taken.session, told)
     return out

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import capturing
+import hookrun
 import pytest
 import samples
 from context.test_block import lines_of, start, text_of
+from support import payload_bytes
 
 from cmem import spool, tokens
 from cmem.context import block, inject, select
@@ -101,6 +104,20 @@ def test_a_resumed_session_gets_only_what_others_added_since(home: Path) -> None
     assert found[3:] == ["- O5 bugfix: Added since (~60 tokens)"]
     assert start(home, "/src/calc", source="resume", session="nobody") == {}
     assert start(home, "/src/calc", source="fork", session=OWN) == {}
+
+
+def test_a_session_that_is_resumed_again_is_told_only_what_came_meanwhile(home: Path) -> None:
+    hookrun.ready(home)
+    conn = samples.calc(home)
+    turn = samples.turn(conn, samples.session(conn, 1, "other"), 1)
+    given = {"session_id": OWN, "cwd": "/src/calc", "source": "resume"}
+    raw = payload_bytes({"hook_event_name": "SessionStart", **given})
+    for title, number in (("First", 3), ("Second", 4)):
+        samples.observation(conn, 1, 2, turn, title=title, created_at=LATER)
+        done = hookrun.fire(home, "SessionStart", raw)
+        assert middle(json.loads(done.stdout))[1:] == [f"- O{number} bugfix: {title} (~60 tokens)"]
+        assert hookrun.silent(hookrun.fire(home, "SessionStart", raw))
+    conn.close()
 
 
 @pytest.mark.parametrize("source", ["resume", "compact"])
