@@ -197,7 +197,8 @@ SETTINGS: tuple[Setting, ...] = (
         "keep_raw_days",
         30,
         "How many days input and output of observed tool calls are kept. What an observation "
-        "rests on is kept three times as long, what a pinned one rests on always. 0: keep all.",
+        "rests on is kept three times as long, what a pinned one rests on always; what was imported "
+        "counts from the import. 0: keep all.",
         guarded=True,
     ),
     Setting(

@@ -24,12 +24,14 @@ UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 def run(values: Mapping[str, Any]) -> int:
     """Take out what is older than asked, or than the setting says."""
     days = _days(values["older"])
+    by_age = values["older"] is not None
     conn = place.store()
     if conn is None:
         return _print(retention.Pruned(0, 0, complete=True), values, days=days)
     try:
         known = retention.is_there(conn)
-        due = retention.expired(conn, keep_days=days, now=place.now_ms()) if known else None
+        now = place.now_ms()
+        due = retention.expired(conn, keep_days=days, now=now, by_age=by_age) if known else None
     finally:
         conn.close()
     if due is None:
@@ -40,7 +42,9 @@ def run(values: Mapping[str, Any]) -> int:
         _ask(due, days)
     with writer(take_in=False) as conn:
         with _progress("pruning", due.rows) as progress:
-            done = retention.prune(conn, keep_days=days, now=place.now_ms(), progress=progress)
+            done = retention.prune(
+                conn, keep_days=days, now=place.now_ms(), by_age=by_age, progress=progress
+            )
         maintain.return_all_space(conn)
         maintain.truncate_wal(conn)
     return _print(done, values, days=days)

@@ -22,7 +22,13 @@ NOW = time.time_ns() // 1_000_000
 
 
 def add(
-    conn: apsw.Connection, number: int, *, age: int, state: str = "done", answer: str = "out"
+    conn: apsw.Connection,
+    number: int,
+    *,
+    age: int,
+    state: str = "done",
+    answer: str = "out",
+    **unit: Any,
 ) -> int:
     """One tool call, so many days old, in a turn of its own with one unit of work."""
     session = value(conn, "SELECT id FROM sessions", ())
@@ -46,7 +52,7 @@ def add(
             session_id=session,
             turn_id=turn,
             state=state,
-            created_at=NOW,
+            **{"created_at": NOW, **unit},
         )
     return ref
 
@@ -99,6 +105,17 @@ def test_only_old_observed_payloads_go_and_what_memories_rest_on_stays_longer(
     assert retention.prune(store, keep_days=30, now=NOW) == due
     assert retention.expired(store, keep_days=30, now=NOW).rows == 0
     assert left(store) == [young, waiting, parked, unseen, cited, pinned]
+
+
+def test_what_was_imported_has_its_time_from_the_import_on(store: apsw.Connection) -> None:
+    fresh = add(store, 1, age=400, reason="import", created_at=NOW - 29 * DAY)
+    due = add(store, 2, age=400, reason="import", created_at=NOW - 31 * DAY)
+    captured = add(store, 3, age=31, created_at=NOW - 29 * DAY)
+    assert run_json("prune", "--dry-run")["tool_uses"] == 2
+    assert retention.prune(store, keep_days=30, now=NOW).rows == 2
+    assert (left(store), due, captured) == ([fresh], 2, 3)
+    assert run_json("prune", "--older", "30d", "--yes")["tool_uses"] == 1
+    assert left(store) == []
 
 
 def test_a_pruned_call_still_says_what_it_was_and_its_text_is_not_found(
@@ -160,7 +177,7 @@ def test_every_transaction_is_short(store: apsw.Connection) -> None:
 
 
 def test_the_look_for_old_payloads_walks_an_index(store: apsw.Connection) -> None:
-    plan = rows(store, f"EXPLAIN QUERY PLAN {retention._EXPIRED}", (1, 1, 0, 0, 5))
+    plan = rows(store, f"EXPLAIN QUERY PLAN {retention._EXPIRED}", (1, 1, 0, 0, 5, 1))
     steps = [str(step[3]) for step in plan]
     assert steps[0].startswith("SEARCH t USING INDEX tool_uses_raw")
     assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step]

@@ -41,7 +41,8 @@ PRUNE = Command(
     "`cmem compress` does this by itself, a little each time, for what is older than the setting "
     "keep_raw_days. Only what has been observed goes; prompts, observations and summaries stay, "
     "and so does the line that says which tool was called and when. What an observation rests on "
-    "is kept three times as long, what a pinned one rests on always.",
+    "is kept three times as long, what a pinned one rests on always. What was imported has that "
+    "time from the import on, unless --older names an age.",
     ("cmem prune --dry-run", "cmem prune --older 90d --yes", "cmem prune --dry-run --json"),
     "cmem.cli.prune:run",
     (),
