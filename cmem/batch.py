@@ -14,7 +14,7 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import blame, budget, cost
+from cmem import blame, booking, cost
 from cmem.errors import ConfigError
 from cmem.failpoint import hit
 from cmem.model import Observed, SummaryUnit, TurnUnit
@@ -112,11 +112,11 @@ def _pack(run: Run, *, session: str, most: int, only: int = 0) -> tuple[int, lis
     unit alone."""
     token = os.urandom(8).hex()
     now = run.clock()
-    began, ends = budget.day(now)
     parts: list[_Part] = []
     refused = ""
     with transaction(run.conn):
         batch_id = batches.begin(run.conn, token, now=now)
+        books = booking.Books(run.conn, run.limits, now=now)
         while len(parts) < most:
             unit_id = only or units.next_pending(run.conn, session=session or None)
             if unit_id is None:
@@ -125,11 +125,10 @@ def _pack(run: Run, *, session: str, most: int, only: int = 0) -> tuple[int, lis
             expected = run.expect(unit)
             assert expected is not None
             expected = expected._replace(microusd=half(expected.microusd))
-            spent = ledger.spent(run.conn, since=began, until=ends)
-            refused = budget.refusal(run.limits, spent, expected)
+            refused = books.refusal(expected)
             if refused:
                 break
-            run_id = ledger.start(run.conn, unit_id, expected, now=now)
+            run_id = books.start(unit_id, expected)
             request = _request(unit)
             digest = _digest(request)
             batches.add(run.conn, batch_id, unit_id, run_id=run_id, digest=digest)

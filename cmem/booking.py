@@ -1,5 +1,9 @@
-"""The small question in the ledger: before it is asked, and with what it took. ``cmem provider
-test`` asks it, and a run that wants to know whether a provider is well at all."""
+"""Calls on the books before they are made.
+
+Whether a call may be made, and its row in the ledger: ``Books``, for whoever asks about units of
+work. And the small question, with what it took: ``cmem provider test`` asks it, and a run that
+wants to know whether a provider is well at all.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import configured, estimate, paths, tokens
+from cmem import budget, configured, estimate, paths, tokens
 from cmem.model import Usage
 from cmem.observer import prices, trial
 from cmem.observer.errors import NO_USAGE, MissingCredential, ProviderError, UnusableReply
@@ -26,6 +30,25 @@ if TYPE_CHECKING:
 
 REPLY_TOKENS = 20  # one word
 EMPTY = ProviderError("transport", "an empty reply", served=False)
+
+
+class Books:
+    """The day's books, read once, for one transaction or one look. Who asks for the budget and
+    writes the call down in the same transaction shares no rest of it with another run."""
+
+    def __init__(self, conn: apsw.Connection, limits: budget.Limits, *, now: int) -> None:
+        began, self.until = budget.day(now)
+        self._conn, self._limits, self._now = conn, limits, now
+        self._spent = ledger.spent(conn, since=began, until=self.until)
+
+    def refusal(self, expected: ledger.Expected) -> str:
+        """Why the call may not be made today, "" when it may."""
+        return budget.refusal(self._limits, self._spent, expected)
+
+    def start(self, unit_id: int, expected: ledger.Expected) -> int:
+        """Write the call down; return its row. Part of the caller's transaction."""
+        self._spent = budget.with_call(self._spent, expected)
+        return ledger.start(self._conn, unit_id, expected, now=self._now)
 
 
 @contextlib.contextmanager

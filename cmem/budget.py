@@ -41,27 +41,39 @@ def day(now: int) -> tuple[int, int]:
     return _midnight(local, 0), _midnight(local, 1)
 
 
-def refusal(allowed: Limits, spent: Spent, expected: Expected, *, planned: int = 0) -> str:
-    """Why the call may not be made today; "" when it may. ``planned``: how many of the calls in
+class Whose(NamedTuple):
+    """What a budget is of, in words. ``strict``: its first call is held against it too."""
+
+    name: str
+    within: str
+    strict: bool
+
+
+DAY = Whose("daily budget", "today", strict=False)
+RUN = Whose("this run's budget", "by it", strict=True)
+
+
+def refusal(
+    allowed: Limits, spent: Spent, expected: Expected, *, planned: int = 0, whose: Whose = DAY
+) -> str:
+    """Why the call may not be made; "" when it may. ``planned``: how many of the calls in
     ``spent`` are not made yet."""
-    if not spent.tokens:
+    if not spent.tokens and not whose.strict:
         return ""
     # Tokens of a model without a price cost an unknown sum, which no budget of money can hold.
     if allowed.microusd and spent.microusd + (expected.microusd or 0) > allowed.microusd:
         is_full = dollars(spent.microusd) == dollars(allowed.microusd)
         is_full = is_full or spent.microusd > allowed.microusd
-        used = f"{dollars(spent.microusd)} spent today"
-        return _full(
-            f"daily budget of {dollars(allowed.microusd)}", used, is_full=is_full, planned=planned
-        )
+        used = f"{dollars(spent.microusd)} spent {whose.within}"
+        what = f"{whose.name} of {dollars(allowed.microusd)}"
+        return _full(what, used, is_full=is_full, planned=planned)
     if allowed.tokens and spent.tokens + expected.input_tokens + expected.output_tokens > (
         allowed.tokens
     ):
         is_full = spent.tokens >= allowed.tokens
-        used = f"{spent.tokens:,} used today"
-        return _full(
-            f"daily budget of {allowed.tokens:,} tokens", used, is_full=is_full, planned=planned
-        )
+        used = f"{spent.tokens:,} used {whose.within}"
+        what = f"{whose.name} of {allowed.tokens:,} tokens"
+        return _full(what, used, is_full=is_full, planned=planned)
     return ""
 
 
@@ -70,6 +82,16 @@ def _full(what: str, used: str, *, is_full: bool, planned: int) -> str:
     if is_full and not planned:
         return f"{what} reached ({told})"
     return f"{what} leaves no room for the next call ({told})"
+
+
+def with_call(spent: Spent, expected: Expected) -> Spent:
+    """What is spent when this call is made too."""
+    return Spent(
+        spent.calls + 1,
+        spent.tokens + expected.input_tokens + expected.output_tokens,
+        spent.microusd + (expected.microusd or 0),
+        spent.unpriced + (expected.microusd is None),
+    )
 
 
 def most_calls(count: int) -> str:

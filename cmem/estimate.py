@@ -193,12 +193,7 @@ def _room(
         if refused:
             return done, refused
         calls += 1
-        spent = ledger.Spent(
-            spent.calls + 1,
-            spent.tokens + one.input_tokens + one.output_tokens,
-            spent.microusd + (one.microusd or 0),
-            spent.unpriced,
-        )
+        spent = budget.with_call(spent, one)
     return len(weights), ""
 
 

@@ -140,11 +140,10 @@ def _ask_small(run: Run, tally: Tally, suspect: int) -> Tally:
     unit = units.load(run.conn, suspect, language=run.language)
     expected = run.expect(unit._replace(mode=run.mode))
     if expected is not None:
-        began, ends = budget.day(run.clock())
-        spent = ledger.spent(run.conn, since=began, until=ends)
-        refused = budget.refusal(run.limits, spent, expected)  # of what follows; it is smaller
+        books = booking.Books(run.conn, run.limits, now=run.clock())
+        refused = books.refusal(expected)  # of what follows; it is smaller
         if refused:
-            return tally._replace(reason=_out_of_budget(run, refused, until=ends))
+            return tally._replace(reason=_out_of_budget(run, refused, until=books.until))
     model = "" if expected is None else expected.model
     answer = booking.small(
         run.conn, run.provider, run.provider_name, model=model, known=run.prices, clock=run.clock
@@ -226,12 +225,11 @@ def _claim(run: Run, unit: TurnUnit | SummaryUnit) -> Claim | str:
     with transaction(run.conn):
         run_id = None
         if expected is not None:
-            began, ends = budget.day(now)
-            spent = ledger.spent(run.conn, since=began, until=ends)
-            refused = budget.refusal(run.limits, spent, expected)
+            books = booking.Books(run.conn, run.limits, now=now)
+            refused = books.refusal(expected)
             if refused:
-                return _out_of_budget(run, refused, until=ends)
-            run_id = ledger.start(run.conn, unit.unit_id, expected, now=now)
+                return _out_of_budget(run, refused, until=books.until)
+            run_id = books.start(unit.unit_id, expected)
         units.count_attempt(run.conn, unit.unit_id)
         hit("in_claim")
     return Claim(unit.unit_id, now, expected, run_id)

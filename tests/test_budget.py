@@ -129,3 +129,15 @@ def test_the_pause_of_a_budget_ends_with_the_day_and_with_another_budget() -> No
     assert not breaker.budget_holds(paused, limits=limits, now=now - 23 * HOUR)
     assert not breaker.budget_holds(paused, limits=Limits(2_000_000, 0), now=now)
     assert not breaker.budget_holds(None, limits=limits, now=now)
+
+
+def test_the_budget_of_a_run_holds_for_its_first_call_too() -> None:
+    nothing = Spent(0, 0, 0, 0)
+    assert budget.refusal(Limits(4_999, 0), nothing, CALL) == ""
+    assert budget.refusal(Limits(5_000, 0), nothing, CALL, whose=budget.RUN) == ""
+    assert budget.refusal(Limits(4_999, 0), nothing, CALL, whose=budget.RUN) == (
+        "this run's budget of $0.0050 leaves no room for the next call ($0.00 spent by it)"
+    )
+    assert budget.refusal(Limits(0, 1_500), spent(1_000, 0), CALL, whose=budget.RUN) == (
+        "this run's budget of 1,500 tokens leaves no room for the next call (1,000 used by it)"
+    )
