@@ -347,22 +347,31 @@ def main_background(
         if fd is None:
             return
         try:
-            fitness.demand(home)
-            found = _background_settings(home, env or {})
-            if found is None:
+            if not usual(home, env=env):
                 return
-            report = _locked(home, found[0], Options(faults=found[1]))
-            active = bool(report.ingested or report.units or report.reason)
-            runlog.did(home, line(report), always=active)
-            for warning in report.warnings:
-                runlog.fail(home, CmemError(warning))
-        except Exception as error:  # noqa: BLE001 - nobody reads a background traceback
-            runlog.fail(home, error)
-            return
         finally:
             lock.release(fd)
         pending, spilled, _dropped = spool.counts(home)
         fd = lock.acquire(paths.lock_file(home)) if pending or spilled else None
+
+
+def usual(home: str, *, env: Mapping[str, str] | None = None) -> bool:
+    """One run as a hook starts it, by whoever holds the lock; whether it could do its work. What
+    went wrong is in the log."""
+    try:
+        fitness.demand(home)
+        found = _background_settings(home, env or {})
+        if found is None:
+            return False
+        report = _locked(home, found[0], Options(faults=found[1]))
+        active = bool(report.ingested or report.units or report.reason)
+        runlog.did(home, line(report), always=active)
+        for warning in report.warnings:
+            runlog.fail(home, CmemError(warning))
+    except Exception as error:  # noqa: BLE001 - nobody reads a background traceback
+        runlog.fail(home, error)
+        return False
+    return True
 
 
 def line(report: Report) -> str:

@@ -121,7 +121,7 @@ def estimate(
     room, reason = _room([one for _, one in found], spent, limits=limits, max_calls=max_calls)
     if paused and room:
         room, reason = 0, paused
-    whole = _share("", [one for _, one in found])
+    whole = share("", [one for _, one in found])
     return Estimate(
         provider=settings.provider,
         model=model_of(settings),
@@ -200,11 +200,26 @@ def _room(
 def _shares(found: list[tuple[str, Expected | None]]) -> tuple[Share, ...]:
     """Each project's part, the largest first."""
     names = dict.fromkeys(project for project, _ in found)
-    shares = [_share(name, [one for project, one in found if project == name]) for name in names]
+    shares = [share(name, [one for project, one in found if project == name]) for name in names]
     return tuple(sorted(shares, key=lambda one: (-one.input_tokens, -one.units, one.project)))
 
 
-def _share(project: str, weights: list[Expected | None]) -> Share:
+def both(first: Share | None, *others: Share) -> Share:
+    """The sum of shares, under the name of the first."""
+    found = [one for one in (first, *others) if one is not None]
+    prices_known = [one.cost_usd for one in found if one.cost_usd is not None]
+    return Share(
+        project=found[0].project if found else "",
+        units=sum(one.units for one in found),
+        calls=sum(one.calls for one in found),
+        input_tokens=sum(one.input_tokens for one in found),
+        output_tokens=sum(one.output_tokens for one in found),
+        cost_usd=sum(prices_known) if len(prices_known) == len(found) else None,
+    )
+
+
+def share(project: str, weights: list[Expected | None]) -> Share:
+    """What calls of these weights take in all."""
     asked = [one for one in weights if one is not None]
     known = [one.microusd for one in asked if one.microusd is not None]
     return Share(

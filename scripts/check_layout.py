@@ -62,6 +62,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "store",
     ),
     (
+        "anew",
         "answer",
         "backup",
         "batch",
@@ -83,6 +84,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "export",
         "fitness",
         "forget",
+        "held",
         "hook",
         "importers",
         "ingest",
@@ -95,6 +97,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "projects_admin",
         "recompress",
         "repair",
+        "replan",
         "residue",
         "restore",
         "runlog",

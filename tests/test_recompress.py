@@ -9,12 +9,13 @@ import pytest
 import scripted
 import seeding
 
-from cmem import budget, recompress, settings
+from cmem import anew, budget, recompress, replan, settings
 from cmem.budget import Limits
 from cmem.model import Reply, TurnUnit
 from cmem.observer.errors import MissingCredential, ProviderError, UnusableReply
 from cmem.recompress import Options
 from cmem.store import counts, forget, recent, replacements
+from cmem.store.places import Wanted
 from cmem.store.rows import rows
 
 NOON = seeding.T0 + seeding.DAY  # the raw evidence is still there
@@ -41,10 +42,12 @@ def fill(world: scripted.World, turns: int) -> None:
 
 def again(
     world: scripted.World, options: Options = USUAL, *, at: int = NOON, **flags: str
-) -> recompress.Report:
+) -> anew.Report:
     flags = {"provider": "scripted", **flags}
     chosen = settings.load(str(world.home), env={}, flags=flags, trusted_env=True)
-    return recompress.recompress(str(world.home), chosen, 1, options=options, clock=lambda: at)
+    return recompress.recompress(
+        str(world.home), chosen, Wanted(1), options=options, clock=lambda: at
+    )
 
 
 def undo(world: scripted.World) -> tuple[int, int]:
@@ -279,7 +282,7 @@ def test_the_plan_tells_what_would_be_asked_and_writes_nothing(world: scripted.W
     before = everything(world)
     flags = {"provider": "anthropic", "model": "claude-haiku-4-5"}
     chosen = settings.load(str(world.home), env={}, flags=flags, trusted_env=True)
-    found = recompress.plan(str(world.home), chosen, 1)
+    found = replan.plan(str(world.home), chosen, Wanted(1), options=USUAL)
     assert (found.places, found.done, found.calls, found.unsettled) == (3, 0, 3, 0)
     assert found.input_tokens > 3 * 100
     assert found.cost_usd is not None
@@ -292,7 +295,7 @@ def test_a_turn_without_its_raw_evidence_stays_as_it_is(world: scripted.World) -
     chosen = settings.load(
         str(world.home), env={}, flags={"provider": "scripted"}, trusted_env=True
     )
-    assert recompress.plan(str(world.home), chosen, 1)[2:6] == (2, 0, 0, 1)
+    assert replan.plan(str(world.home), chosen, Wanted(1), options=USUAL)[2:6] == (2, 0, 0, 1)
     assert again(world).replaced == 2
     assert shown(world)[0] == "The limit is 1 now"
 

@@ -16,6 +16,8 @@ from cmem.errors import CmemError, UsageError
 if TYPE_CHECKING:
     from cmem.observe import Progress, Tally
 
+ALONE = ("project", "since", "yes")
+
 
 def run(values: Mapping[str, Any]) -> int:
     """Drain the mailbox and observe; 0 also when the provider is down: the reason is told."""
@@ -24,6 +26,13 @@ def run(values: Mapping[str, Any]) -> int:
     env = settings.environment()
     if settings.inside_observer(env):
         raise CmemError("this runs inside cmem's own observer (CMEM_OBSERVER): nothing was done")
+    if values["imported"]:
+        from cmem.cli import imported
+
+        return imported.run(values)
+    for name in ALONE:
+        if values[name]:
+            raise UsageError(f"--{name} goes with --imported")
     flags = {name: values[name] for name in ("provider", "model") if values[name] is not None}
     trusted = settings.trusts_environment(env)
     chosen, faults = configured.load(home, env=env, flags=flags, trusted_env=trusted)

@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cmem import compress, configured, settings
-from cmem.cli import boundary, output, place
+from cmem import compress, configured, replan, settings
+from cmem.cli import anew, boundary, output, place
 from cmem.errors import CmemError
 from cmem.importers import run as core
 from cmem.importers.past import Count, Limits
@@ -75,8 +75,32 @@ def run(host: str, values: Mapping[str, Any]) -> int:
         problems = [problem._asdict() for problem in report.problems]
         output.write_json(report._asdict() | {"problems": problems})
     else:
-        output.write_lines(output.plain(line) for line in told(report))
+        lines = list(told(report))
+        if not report.dry_run and report.sessions + report.prompts + report.tool_uses:
+            lines.append(later(home, env))
+        output.write_lines(output.plain(line) for line in lines)
     return 0
+
+
+def later(home: str, env: Mapping[str, str]) -> str:
+    """How to have a model look at it, and what that takes, where one is chosen."""
+    unknown = (
+        "To have a model look at them too: `cmem compress --imported --provider NAME --dry-run` "
+        "tells the price first."
+    )
+    try:
+        trusted = settings.trusts_environment(env)
+        found = replan.glance(home, settings.load(home, env=env, flags={}, trusted_env=trusted))
+    except CmemError:
+        return unknown  # the settings are not what was asked for
+    if found is None:
+        return unknown
+    size = f"{_n(found.calls, 'call')} with {found.input_tokens:,} tokens in"
+    cost = "" if found.cost_usd is None else f", {anew.price(found.cost_usd)}"
+    return (
+        f"To have {anew.who(found)} look at them too, in about {size}{cost}: "
+        "`cmem compress --imported`."
+    )
 
 
 def _root(given: str, usual: str) -> str:

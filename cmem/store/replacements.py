@@ -1,11 +1,10 @@
 """Sessions observed again: the new result in the place of the old one, and back.
 
-A *place* is what one unit of work stands for: a turn, a part of one after halving, or the
-stretch of a session that a summary tells of. Observing a place again makes a unit of its own in
-the state ``again``, which no ordinary run picks up; a killed run leaves it for the next try. Its
-commit is one transaction: the new rows come, the old ones are superseded, and both sides are
-written down, so that it can be taken back. Observations that a person pinned or edited stay
-where they are, and a place for which nothing new was found keeps what it has.
+Observing a place (``store.places``) again makes a unit of its own in the state ``again``, which no
+ordinary run picks up; a killed run leaves it for the next try. Its commit is one transaction: the
+new rows come, the old ones are superseded, and both sides are written down, so that it can be
+taken back. Observations that a person pinned or edited stay where they are, and a place for which
+nothing new was found keeps what it has.
 """
 
 from __future__ import annotations
@@ -21,20 +20,10 @@ if TYPE_CHECKING:
     import apsw
 
     from cmem.model import Observed, SummaryUnit, TurnUnit
+    from cmem.store.places import Place
 
 AGAIN = "again"
 UNDONE = "undone"
-
-# The newest settled unit of each place, turns before the summaries that are made of them. A turn
-# whose raw evidence has had its time cannot be observed again.
-_PLACES = """SELECT max(u.id), u.kind, u.turn_id, u.first_tool, u.last_tool
-    FROM work_units u JOIN turns t ON t.id = u.turn_id
-    WHERE u.session_id = ? AND u.state IN ('done', 'skipped') AND t.hidden_at IS NULL
-    AND t.private = 0 AND (u.kind = 'summary' OR NOT EXISTS (SELECT 1 FROM tool_uses x
-        WHERE x.turn_id = u.turn_id AND x.hidden_at IS NULL AND x.tool_input IS NULL))
-    GROUP BY u.kind, u.turn_id, u.first_tool, u.last_tool ORDER BY u.kind = 'summary', max(u.id)"""
-_BY = """SELECT provider, model FROM observer_runs WHERE unit_id = ?
-    AND outcome IN ('done', 'skipped') ORDER BY id DESC LIMIT 1"""
 _SAME_PLACE = """kind = ?1 AND turn_id = ?2 AND first_tool IS ?3 AND last_tool IS ?4"""
 _OPEN = f"SELECT id FROM work_units WHERE {_SAME_PLACE} AND state = 'again'"
 _UNITS = f"SELECT id FROM work_units WHERE {_SAME_PLACE}"
@@ -61,22 +50,6 @@ _IDS = "SELECT id FROM {table} WHERE uid IN (SELECT value FROM json_each(?)) ORD
 _TABLES = {"turn": "observations", "summary": "session_summaries"}
 
 
-class Place(NamedTuple):
-    """A place with the unit whose result stands there, and who made it."""
-
-    unit_id: int
-    kind: str
-    turn_id: int
-    first_tool: int | None
-    last_tool: int | None
-    provider: str
-    model: str
-
-    @property
-    def key(self) -> tuple[str, int, int | None, int | None]:
-        return (self.kind, self.turn_id, self.first_tool, self.last_tool)
-
-
 class Replaced(NamedTuple):
     """What a commit did. ``outcome``: done | skipped (nothing new: the old rows stay) | stale
     (evidence was forgotten meanwhile: to be tried again)."""
@@ -84,30 +57,6 @@ class Replaced(NamedTuple):
     outcome: str
     made: int
     replaced: int
-
-
-def places(conn: apsw.Connection, session_id: int) -> list[Place]:
-    """Everything of a session that has been observed, in the order to do so again."""
-    found = []
-    for unit_id, kind, turn_id, first, last in rows(conn, _PLACES, (session_id,)):
-        provider, model = row(conn, _BY, (unit_id,)) or ("", "")
-        found.append(Place(unit_id, kind, turn_id, first, last, provider, model))
-    return found
-
-
-def unsettled(conn: apsw.Connection, session_id: int) -> int:
-    """How many units of the session were never observed."""
-    query = """SELECT count(*) FROM work_units WHERE session_id = ?
-        AND state IN ('pending', 'parked')"""
-    return int(rows(conn, query, (session_id,))[0][0])
-
-
-def pruned(conn: apsw.Connection, session_id: int) -> int:
-    """How many turns cannot be observed again, because their raw evidence is gone."""
-    query = """SELECT count(DISTINCT x.turn_id) FROM tool_uses x JOIN turns t ON t.id = x.turn_id
-        WHERE x.session_id = ? AND x.hidden_at IS NULL AND x.tool_input IS NULL
-        AND t.hidden_at IS NULL"""
-    return int(rows(conn, query, (session_id,))[0][0])
 
 
 def open_unit(conn: apsw.Connection, place: Place, *, now: int) -> int:

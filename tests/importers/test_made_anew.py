@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+import scripted
 from support import FIXTURES as ALL_FIXTURES
 from transcribed import FIXTURES, LATER, held, hooked, imported
 from transcript_script import Script
 
-from cmem import compress, settings
+from cmem import compress, recompress, settings
 from cmem.store import connection
+from cmem.store.places import Wanted
 
 HOOKS = ALL_FIXTURES / "hosts" / "codex" / "session-basic.jsonl"
 
@@ -53,6 +56,36 @@ def test_what_a_person_has_edited_stays(home: Path) -> None:
     before = _observations(home)
     imported(home, FIXTURES / "codex", host="codex")
     assert before[0] in _observations(home)
+
+
+def test_what_a_model_made_of_half_a_turn_gives_way_to_what_it_makes_of_the_whole(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = scripted.world(home, monkeypatch)
+    script = Script().prompt("Raise the limit", "p1").calls("Bash", {"command": "make"}, "t1")
+    path = script.result("t1", "ok", promptId="p1").write(tmp_path / "t")
+
+    def again() -> tuple[int, list[tuple[Any, ...]]]:
+        chosen = settings.load(str(home), env={}, flags={"provider": "scripted"}, trusted_env=True)
+        report = recompress.recompress(
+            str(home), chosen, Wanted(), options=recompress.Options(), clock=lambda: LATER
+        )
+        conn = world.store()
+        shown = conn.execute(
+            """SELECT title FROM observations WHERE superseded_by IS NULL
+            UNION ALL SELECT id FROM session_summaries WHERE metadata NOT LIKE '%superseded%'"""
+        ).fetchall()
+        conn.close()
+        return report.replaced, shown
+
+    imported(home, tmp_path / "t")
+    assert again() == (2, [("Raise the limit (3)",), (2,)])
+    script.calls("Bash", {"command": "make test"}, "t2").result("t2", "2 failed", promptId="p1")
+    script.says("The limit is 3 now.").write(tmp_path / "t")
+    os.utime(path, (1_780_000_500, 1_780_000_500))
+    imported(home, tmp_path / "t")
+    assert again() == (2, [("Raise the limit (5)",), (2,)])
+    assert again()[0] == 0
 
 
 def _observations(home: Path) -> list[tuple[Any, ...]]:

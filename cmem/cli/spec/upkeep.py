@@ -69,9 +69,14 @@ COMPRESS = Command(
     "Hooks start it in the background by themselves. Exits 0 also when the provider is down; "
     "the reason is printed, and nothing is lost. Exits 75 when another run does not end in "
     "time. When the daily budget is reached, what is left waits for the next day; --dry-run "
-    "tells what would be asked, what it would cost, and what would be left.",
+    "tells what would be asked, what it would cost, and what would be left. --imported has the "
+    "provider look at what imports of transcripts have brought, which `extract` observed for "
+    "nothing: newest session first; it tells what it would take and asks before it does, and the "
+    "same command goes on after an end in the middle.",
     ("cmem compress", "cmem compress --all --provider extract", "cmem compress --dry-run")
-    + ("cmem compress --budget 2.50",),
+    + ("cmem compress --budget 2.50",)
+    + ("cmem compress --imported --provider anthropic --dry-run",)
+    + ("cmem compress --imported --budget 2 --since 90d",),
     "cmem.cli.compress:run",
     (),
     (
@@ -86,14 +91,28 @@ COMPRESS = Command(
             "flag",
             default=False,
         ),
+        Option(
+            ("--imported",),
+            "Observe again what was imported from transcripts.",
+            "flag",
+            default=False,
+        ),
+        Option(("--project",), "With --imported: only this project, by name.", metavar="NAME"),
+        Option(
+            ("--since",),
+            "With --imported: only turns as new: 2026-05-01, monday, 90d.",
+            metavar="WHEN",
+        ),
         Option(("--max-calls",), "At most this many model calls.", "int", metavar="N"),
         Option(
             ("--budget",),
             "What today may take in place of the daily budgets in the settings: dollars (2.50), "
-            "tokens (500k, 3M) or none.",
+            "tokens (500k, 3M) or none. With --imported: what this run may take, whatever else "
+            "the day has taken.",
             metavar="LIMIT",
         ),
         Option(("--wait",), "Seconds to wait for another run.", "int", default=10, metavar="S"),
+        Option(("--yes", "-y"), "With --imported: do not ask.", "flag", default=False),
         DRY_RUN,
         JSON,
     ),
