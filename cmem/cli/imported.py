@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cmem import budget, estimate, replan, settings
+from cmem import booking, budget, estimate, replan, settings
 from cmem import recompress as core
 from cmem.cli import anew, output, place
 from cmem.errors import UsageError
 from cmem.search import when
+from cmem.store import connection, ledger
 from cmem.store.places import Wanted
 
 if TYPE_CHECKING:
     from cmem.anew import Report
     from cmem.replan import Plan
+    from cmem.settings import Settings
 
 NOT_HERE = {
     "session": "--imported is for all sessions of the past; `cmem recompress N4` does one",
@@ -23,6 +25,7 @@ NOT_HERE = {
     "comes; run it without, --budget says what it may take",
 }
 LIFT = "`cmem compress --imported --budget none` goes on now"
+NOTHING_MORE = ledger.Expected("", "", 0, 0, 0)
 UNDO = "`cmem recompress N4 --undo` takes one of these sessions back (`cmem session list`)."
 
 
@@ -55,7 +58,10 @@ def run(values: Mapping[str, Any]) -> int:
     if quiet:
         output.write_json({**report._asdict(), "cost_usd": report.microusd / 1_000_000})
     else:
-        output.write_lines(output.plain(line) for line in _told(report, name))
+        lines = [*_told(report, name)]
+        if values["budget"] is not None:
+            lines += _day(home, chosen)
+        output.write_lines(output.plain(line) for line in lines)
     return report.code
 
 
@@ -85,6 +91,20 @@ def _wanted(values: Mapping[str, Any]) -> Wanted:
 
 def _name(found: Plan) -> str:
     return anew.n(found.sessions, "imported session")
+
+
+def _day(home: str, chosen: Settings) -> Iterator[str]:
+    """What it means for today, where it has used up the day's own budget."""
+    conn = connection.open_reader(home)
+    if conn is None or chosen.provider in estimate.FREE:
+        return
+    try:
+        limits = core.limits_of(chosen, core.Options())
+        full = booking.Books(conn, limits, now=place.now_ms()).refusal(NOTHING_MORE)
+    finally:
+        conn.close()
+    if full:
+        yield f"It counts for today: {full}; what is captured waits until midnight, {budget.LIFT}."
 
 
 def _nothing(found: Plan) -> str:

@@ -57,7 +57,8 @@ def test_it_asks_what_it_said_it_would_once_and_can_be_taken_back(past: Path) ->
         done = run_cmem(*IMPORTED, **env(api))
         assert (done.returncode, api.messages) == (1, [])
         assert done.stderr.startswith(b"cmem: nothing was asked: that would be about 16 calls with")
-        done = run_cmem(*IMPORTED, "--yes", **env(api))
+        small = {"CMEM_DAILY_TOKENS": "1000"}
+        done = run_cmem(*IMPORTED, "--yes", "--budget", "none", **env(api), **small)
         assert (done.returncode, done.stderr) == (0, b"")
         assert len(api.messages) == found["calls"] == 16
         assert run_cmem(*IMPORTED, **env(api)).stdout == (
@@ -72,10 +73,12 @@ def test_it_asks_what_it_said_it_would_once_and_can_be_taken_back(past: Path) ->
     assert lines[1].startswith("About 16 calls with ")
     assert lines[2].startswith("4 imported sessions: anthropic observed 16 of 16 places anew: ")
     assert lines[3].startswith("16 calls: ")
-    assert lines[4:] == [
-        "`cmem recompress N4 --undo` takes one of these sessions back (`cmem session list`).",
-        "",
-    ]
+    assert lines[4] == (
+        "`cmem recompress N4 --undo` takes one of these sessions back (`cmem session list`)."
+    )
+    assert lines[5].startswith("It counts for today: daily budget of 1,000 tokens reached (")
+    assert lines[5].endswith("waits until midnight, `cmem compress --budget none` goes on now.")
+    assert lines[6:] == [""]
     assert run_json("recompress", "N1", "--undo")["undone"] > 0
 
 
