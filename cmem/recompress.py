@@ -100,11 +100,17 @@ def undo(home: str, session_id: int, *, wait_s: float, now: int) -> tuple[int, i
 # --- what is asked for ---------------------------------------------------------------
 
 
-def is_made(place: Place, settings: Settings) -> bool:
-    """Has the wanted provider made what stands there, by the model that is asked for?"""
+def is_made(place: Place, settings: Settings, wanted: Wanted) -> bool:
+    """Has the wanted provider made what stands there, by the model that is asked for? Of the past,
+    what a person has taken back counts too: who wants it after all names the session."""
+    if place.provider == settings.provider and _is_model(place.model, settings):
+        return True
+    return not wanted.session and place.undone is not None and _is_model(place.undone, settings)
+
+
+def _is_model(told: str, settings: Settings) -> bool:
     model = estimate.model_of(settings)
-    same = not model or place.model == model or place.model.startswith(model + "-")
-    return place.provider == settings.provider and same
+    return not model or told == model or told.startswith(model + "-")
 
 
 def limits_of(settings: Settings, options: Options) -> budget.Limits:
@@ -143,16 +149,19 @@ class _Job:
 
     def __init__(self, home: str, run: anew.Run, wanted: Wanted, *, options: Options) -> None:
         self._home, self._run, self._wanted, self._options = home, run, wanted, options
-        self._sessions = places.sessions(run.conn, wanted)
+        found = ((one, len(self._asked(one))) for one in places.sessions(run.conn, wanted))
+        self._sessions = [(session_id, count) for session_id, count in found if count]
+        self._elsewhere = 0
         self._drain_at = time.monotonic() + DRAIN_S
 
     def go(self, held: Held, progress: Progress | None) -> Report:
-        count = sum(len(self._asked(one)) for one in self._sessions)
+        count = sum(count for _session_id, count in self._sessions)
         report = Report(self._run.settings.provider, count, *(0,) * 10, left=count, reason="")
         report = report._replace(reason=self._pause())
         in_a_row = 0
         try:
             for place in self._places():
+                report = self._up_to_date(report)
                 report = report._replace(reason=report.reason or self._ends(report, in_a_row))
                 if report.reason:
                     break
@@ -164,7 +173,7 @@ class _Job:
                     in_a_row = 0
                 elif report.in_vain > before.in_vain:
                     in_a_row += 1
-                if not report.reason and self._give_way(held):
+                if report.left and not report.reason and self._give_way(held):
                     report = report._replace(reason=self._pause())
         except (KeyboardInterrupt, SystemExit) as end:
             code = end.code if isinstance(end, SystemExit) else 130
@@ -174,7 +183,13 @@ class _Job:
             return report._replace(reason=str(error))
         if report.failed and not report.reason:
             report = report._replace(reason=report.trouble)
-        return report
+        return self._up_to_date(report)
+
+    def _up_to_date(self, report: Report) -> Report:
+        """The report without what others have done, or forgotten, since the places were counted."""
+        left = max(report.left - self._elsewhere, 0)
+        self._elsewhere = 0
+        return report._replace(left=left)
 
     def _ends(self, report: Report, in_a_row: int) -> str:
         if self._options.max_calls and report.calls >= self._options.max_calls:
@@ -189,20 +204,23 @@ class _Job:
     def _asked(self, session_id: int) -> list[Place]:
         run = self._run
         found = places.listed(run.conn, session_id, self._wanted, by=run.settings.provider)
-        return [one for one in found if not is_made(one, run.settings)]
+        return [one for one in found if not is_made(one, run.settings, self._wanted)]
 
     def _places(self) -> Iterator[Place]:
         """Everything that is asked for, looked up a session at a time. What failed in an earlier
         run comes last, so that it holds up nothing."""
         late: list[tuple[int, set[tuple[object, ...]]]] = []
-        for session_id in self._sessions:
+        for session_id, count in self._sessions:
             asked = self._asked(session_id)
+            self._elsewhere += count - len(asked)
             failed = {one.key for one in asked if one.failed}
             if failed:
                 late.append((session_id, {*failed}))
             yield from (one for one in asked if not one.failed)
         for session_id, keys in late:
-            yield from (one for one in self._asked(session_id) if one.key in keys)
+            asked = [one for one in self._asked(session_id) if one.key in keys]
+            self._elsewhere += len(keys) - len(asked)
+            yield from asked
 
     def _give_way(self, held: Held) -> bool:
         """Let others to the store, and take in what hooks have captured: they start nothing while

@@ -187,7 +187,7 @@ def _of(
 ) -> list[Place]:
     """The places of a session that would be asked about; what else there is of it is counted."""
     found = places.listed(conn, session_id, wanted, by=settings.provider)
-    asked = [one for one in found if not is_made(one, settings)]
+    asked = [one for one in found if not is_made(one, settings, wanted)]
     sums.done += len(found) - len(asked)
     sums.sessions += bool(asked)
     sums.unsettled += places.unsettled(conn, session_id, wanted)

@@ -180,14 +180,13 @@ def test_a_place_that_fails_holds_up_no_other_and_comes_last_the_next_time(
     world: scripted.World,
 ) -> None:
     failing(world, ProviderError("transport", "cut off"), "new 1", "old 2")
-    report = again(world)
-    assert (report.replaced, report.failed, report.left) == (4, 2, 2)
-    assert report.reason == "transport: cut off"
-    change(world, "DELETE FROM replacements")
-    change(world, "UPDATE work_units SET state = 'undone' WHERE turn_id = 1 AND id > 8")
+    report = again(world, OPEN._replace(max_calls=4))
+    assert (report.replaced, report.failed, report.left) == (3, 1, 3)
     world.provider.asked.clear()
-    again(world)
-    assert asked(world) == ["old 1", "new 1", "old 2"]
+    report = again(world)
+    assert asked(world) == ["old 1", "old 2", "new 1"]
+    assert (report.replaced, report.failed, report.left) == (1, 2, 2)
+    assert report.reason == "transport: cut off"
 
 
 @pytest.mark.parametrize(
@@ -253,7 +252,8 @@ def test_each_session_can_be_taken_back(world: scripted.World) -> None:
     assert replacements.undo(conn, 2, now=NOON) == (2, 2)
     conn.close()
     assert shown(world) == [("extract", 4), ("some-model", 4)]
-    assert again(world).calls == 2
+    assert (planned(world).places, again(world).calls) == (0, 0)  # it was taken back on purpose
+    assert again(world, wanted=Wanted(2)).calls == 2
 
 
 def test_what_is_forgotten_or_done_by_another_meanwhile_is_passed_over(
@@ -368,3 +368,20 @@ def test_a_glance_weighs_a_sample_of_what_no_model_has_seen(
     assert replan.glance(home, chosen(world, provider="extract")) is None
     again(world)
     assert replan.glance(home, model) is None
+
+
+def test_two_at_once_ask_nothing_twice(
+    world: scripted.World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held, "HELD_S", 0.0)
+    world.provider.act = lambda _unit: time.sleep(0.03)
+    reports: list[anew.Report] = []
+    threads = [threading.Thread(target=lambda: reports.append(again(world))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(asked(world)) == sorted(set(asked(world)))
+    assert sum(report.replaced for report in reports) == 6
+    assert [(report.left, report.reason) for report in reports] == [(0, "")] * 2
+    assert shown(world) == [("extract", 2), ("some-model", 6)]
