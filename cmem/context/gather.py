@@ -73,12 +73,8 @@ def for_directory(
     setting of that name; ``counted``: how far memories are counted; ``home``: where prompts may
     wait that a compaction gives back; ``known``: ids that a session which is resumed was told."""
     project = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
-    own = None
-    if session and source in ("compact", "resume"):
-        from cmem.hosts.wire import HOSTS
-        from cmem.store import current
-
-        own = current.session(conn, HOSTS, session)
+    own = _own(conn, session) if session and source in ("compact", "resume") else None
+    only_in = cwd if identity[1] == projects.UNSORTED else ""
     if project is None:
         read = Read(identity[2])
         if source != "resume":
@@ -86,22 +82,14 @@ def for_directory(
     elif source == "resume":
         if own is None:
             return Read(identity[2])
-        only_in = cwd if identity[1] == projects.UNSORTED else ""
-        return _since(
-            conn,
-            project,
-            only_in=only_in,
-            branch=branch,
-            own=own,
-            activation=activation,
-            known=known,
-        )
+        place = {"only_in": only_in, "branch": branch}
+        return _since(conn, project, **place, own=own, activation=activation, known=known)
     else:
         read = for_project(
             conn,
             project,
             branch=branch,
-            only_in=cwd if identity[1] == projects.UNSORTED else "",
+            only_in=only_in,
             session=0 if own is None else own[0],
             parts=parts,
             activation=activation,
@@ -112,6 +100,14 @@ def for_directory(
 
         read.so_far = so_far.of(conn, own, home=home, session=session)
     return read
+
+
+def _own(conn: "apsw.Connection", session: str) -> tuple[int, int, str] | None:
+    """The running session, as it is stored."""
+    from cmem.hosts.wire import HOSTS
+    from cmem.store import current
+
+    return current.session(conn, HOSTS, session)
 
 
 def for_project(

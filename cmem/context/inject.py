@@ -37,15 +37,13 @@ def session_start(
 ) -> bytes:
     """The complete document for the host; b"" where there is nothing to say.
 
-    ``session`` is the host's id of the running session: after a compaction what it was asked and
-    did comes first, and resumed it gets only what others did since it began. A person gets one
-    line for a project without memories, and for what has stopped. ``answer``: the key under which
-    a host takes the block if it has not Claude Code's form; its person is told nothing. ``told``
-    gets the block's ids, ``known`` are those that a session which is resumed was told before;
-    ``oldest`` is of what waits in the spool, ``ending``: the process ends."""
-    resumed = source == "resume"
+    ``session``, the host's id: compacted, it gets what it was asked and did first; resumed, only
+    what others did since it began and is not ``known`` to it. A person gets one line for a project
+    without memories, and for what has stopped. ``answer``: the key under which a host takes the
+    block if it has not Claude Code's form; its person is told nothing. ``told`` gets the block's
+    ids, ``oldest`` is of what waits in the spool, ``ending``: the process ends."""
     outside = "" if source in SILENT else watch.outside(home, oldest=oldest, now=_now())
-    if source in SILENT or budget <= 0 or (resumed and not session):
+    if source in SILENT or budget <= 0 or (source == "resume" and not session):
         return document("", f"cmem: {outside}") if outside and not answer else b""
     identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
     try:
@@ -66,12 +64,11 @@ def session_start(
         if not health.is_damage(error):
             raise
         name, text, trouble, counts = identity[2], "", health.MEMORY_DAMAGED, (0, 0)
-    trouble = outside or trouble
     if answer:
         return f'{{"{answer}":'.encode() + quoted(text) + b"}\n" if text else b""
-    if source in ("resume", "compact") and not (text or trouble):  # it knows all there is
-        return b""
-    return document(text, _message(name, text, trouble, known=counts))
+    if source in ("resume", "compact") and not (text or outside or trouble):
+        return b""  # it knows all there is
+    return document(text, _message(name, text, outside or trouble, known=counts))
 
 
 def _remembered(
