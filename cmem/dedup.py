@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from cmem import likeness
 from cmem.store import dedup as store
-from cmem.store import projects, segment
-from cmem.store.rows import row, rows
+from cmem.store import meta, projects, segment
+from cmem.store.rows import rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import apsw
 
     from cmem.likeness import Pair
-
-_CURSOR = "dedup_seen"
 
 
 def find(conn: apsw.Connection, members: Sequence[int]) -> list[Pair]:
@@ -38,8 +36,7 @@ def find(conn: apsw.Connection, members: Sequence[int]) -> list[Pair]:
 
 def sweep(conn: apsw.Connection, *, now: int) -> int:
     """Join what is surely the same among what is new since the last time; return how many."""
-    seen = row(conn, "SELECT value FROM meta WHERE key = ?", (_CURSOR,))
-    after = 0 if seen is None else int(seen[0])
+    after = meta.number(conn, "dedup_seen")
     query = "SELECT DISTINCT project_id, max(id) FROM observations WHERE id > ? GROUP BY project_id"
     new = [(int(project), int(last)) for project, last in rows(conn, query, (after,))]
     joined = 0
@@ -49,10 +46,7 @@ def sweep(conn: apsw.Connection, *, now: int) -> int:
                 score = pair.score
                 joined += store.join(conn, pair.older, pair.newer, level=0, score=score, now=now)
     if new:
-        conn.execute(
-            "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)",
-            (_CURSOR, max(last for _project, last in new)),
-        ).fetchall()
+        meta.put(conn, "dedup_seen", max(last for _project, last in new))
     return joined
 
 

@@ -7,6 +7,7 @@ exception, add it to ``ALLOWED`` or ``LIMITS`` below, with its reason beside it.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -127,6 +128,12 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "typer": ("cli",),
     # detach hands a cleaned copy of the environment to the child it starts.
     "os.environ": ("detach", "failpoint", "hook", "paths", "settings"),
+}
+# Statements that stand in one place, and where else they may.
+SQL: dict[str, tuple[str, ...]] = {
+    # recent: a session start has nothing to import for it. copies asks whether it is a store.
+    r"(?:FROM|INTO|UPDATE|JOIN)\s+(?:\S+\.)?meta\b": ("store.meta", "store.recent")
+    + ("store.copies", "store.migrations"),
 }
 HOT = (
     *("", "answer", "config", "context", "context.block", "context.fence", "context.health"),
@@ -249,6 +256,7 @@ def check(
         found += _owners(module)
         found += _hot(module)
         found += _host_fields(module)
+        found += _statements(module)
         found += _sizes(module, limits)
     found += _names(root)
     unused = sorted(set(allowed) - {(one.path, one.rule) for one in found})
@@ -340,6 +348,16 @@ def _host_fields(module: Module) -> Iterator[Breach]:
         if isinstance(node, ast.Constant) and node.value in HOST_FIELDS:
             advice = f"a host's field {node.value!r} is named in hosts/ only"
             yield _breach(module, node.lineno, "host field", advice)
+
+
+def _statements(module: Module) -> Iterator[Breach]:
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            continue
+        for pattern, owners in SQL.items():
+            if re.search(pattern, node.value) and module.name not in owners:
+                advice = f"{owners[0]} has this statement: call it"
+                yield _breach(module, node.lineno, "statement", advice)
 
 
 def _sizes(module: Module, limits: Mapping[tuple[str, str], tuple[int, str]]) -> Iterator[Breach]:

@@ -18,6 +18,7 @@ from cmem.store import (
     erase,
     forget,
     identities,
+    meta,
     moments,
     told,
     tombstones,
@@ -29,7 +30,6 @@ from cmem.store.rows import rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_KEY = "SELECT value FROM meta WHERE key = 'hmac_key'"
 _TOMBSTONES = "SELECT mac, kind, at FROM tombstones"
 _ALL_TIME = 2**62
 _SLICE = 1000
@@ -125,7 +125,7 @@ def bury(conn: apsw.Connection, *, now: int) -> int:
 def _keep_tombstones(old: apsw.Connection, new: apsw.Connection) -> bool:
     """Whether both stores have the same key; where they have not, only those that mean the same
     everywhere are kept."""
-    own = rows(old, _KEY) == rows(new, _KEY)
+    own = bool(meta.get(old, "hmac_key") == meta.get(new, "hmac_key"))
     for mac, kind, at in rows(old, _TOMBSTONES):
         if own or str(kind).removeprefix(tombstones.UNDONE) in tombstones.TRAVELLING:
             tombstones.accept_as_is(new, kind=str(kind), digest=bytes(mac), at=int(at))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import apsw
 
 from cmem.errors import CmemError
-from cmem.store import connection, evidence, migrations, segment
+from cmem.store import connection, evidence, meta, migrations, segment
 from cmem.store.rows import rows, value
 
 SCHEMA = migrations.MIGRATIONS[-1][0]
@@ -26,7 +26,6 @@ _STEPS = 10_000
 _DOCUMENTS = "SELECT count(*) FROM documents"
 # The index keeps one row here for each document it knows.
 _INDEXED = "SELECT count(*) FROM documents_fts_docsize"
-_SEGMENTER = "SELECT coalesce((SELECT value FROM meta WHERE key = 'segmenter_version'), 0)"
 _PARKED = """SELECT u.error, count(*) FROM work_units u JOIN turns t ON t.id = u.turn_id
     WHERE u.state = 'parked' AND t.hidden_at IS NULL
     GROUP BY u.error ORDER BY count(*) DESC, u.error"""
@@ -63,8 +62,10 @@ def look(home: str, *, within_ms: int) -> State | None:
         damage, complete = quick_check(conn, within_ms=within_ms)
         if damage or schema != SCHEMA:
             return State(schema, damage, complete)
-        numbers = [int(value(conn, query)) for query in (_DOCUMENTS, _INDEXED, _SEGMENTER)]
-        return State(schema, "", complete, *numbers)
+        documents, indexed = (int(value(conn, query)) for query in (_DOCUMENTS, _INDEXED))
+        return State(
+            schema, "", complete, documents, indexed, meta.number(conn, "segmenter_version")
+        )
     except (apsw.Error, OSError) as error:
         return State(damage=str(error))
     finally:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import apsw
 
-from cmem.store import segment
+from cmem.store import meta, segment
 from cmem.store.connection import transaction
 from cmem.store.rows import row, rows, value
 
@@ -79,10 +79,7 @@ def reindex(conn: apsw.Connection, progress: Callable[[int, int], None] | None =
         done, last = done + len(batch), batch[-1]
         if progress:
             progress(done, total)
-    conn.execute(
-        "INSERT OR REPLACE INTO meta(key, value) VALUES('segmenter_version', ?)",
-        (segment.SEGMENTER_VERSION,),
-    ).fetchall()
+    meta.put(conn, "segmenter_version", segment.SEGMENTER_VERSION)
     return done
 
 

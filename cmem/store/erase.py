@@ -11,14 +11,13 @@ again is known to be unwanted.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 
 import apsw
 
 from cmem.errors import BusyError
-from cmem.store import connection, documents, forget, moments, pairs, tombstones
+from cmem.store import connection, documents, forget, meta, moments, pairs, tombstones
 from cmem.store.connection import transaction
 from cmem.store.forget import TABLES, Plan
 from cmem.store.moments import Moment
@@ -32,7 +31,6 @@ VACUUM_PAGES = 64
 # How long to wait for readers before the log is left as it is.
 READERS_WAIT_MS = 1000
 
-_UNFINISHED = "forget_unfinished"
 # The kind of the tombstones of what turns said last.
 SAID = "said"
 
@@ -86,19 +84,19 @@ def purge(
 
 def begin(conn: apsw.Connection) -> None:
     """Note that text goes from the file, so that ``finish`` is owed. Part of a transaction."""
-    _set_meta(conn, _UNFINISHED, 1)
+    meta.put(conn, "forget_unfinished", 1)
 
 
 def finish(conn: apsw.Connection) -> bool:
     """Clean the file after erased rows, if that is still to be done; False when it is not.
 
     Raises BusyError when a reader keeps the log from being cut; run it again then."""
-    if row(conn, "SELECT 1 FROM meta WHERE key = ?", (_UNFINISHED,)) is None:
+    if not meta.number(conn, "forget_unfinished"):
         return False
     _merge_index(conn)
     _return_pages(conn)
     _cut_log(conn)
-    conn.execute("DELETE FROM meta WHERE key = ?", (_UNFINISHED,)).fetchall()
+    meta.drop(conn, "forget_unfinished")
     return True
 
 
@@ -210,12 +208,6 @@ def _blank_sessions(
             until = tombstones.forgotten_until(conn, "N", str(uid))
             if until is None or until < newest:
                 tombstones.bury(conn, "N", str(uid), now=max(at.get(session, now), newest))
-
-
-def _set_meta(conn: apsw.Connection, key: str, stored: int) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (key, json.dumps(stored))
-    ).fetchall()
 
 
 def _merge_index(conn: apsw.Connection) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from cmem.store import codec, documents
+from cmem.store import codec, documents, meta
 from cmem.store.connection import transaction
 from cmem.store.forget import TABLES
 from cmem.store.rows import rows, value
@@ -122,8 +122,7 @@ def fill(conn: apsw.Connection, copy: str) -> Counter[str]:
     taken: Counter[str] = Counter()
     conn.execute("ATTACH ? AS copy", (copy,)).fetchall()
     try:
-        own = "SELECT value FROM {}.meta WHERE key = 'hmac_key'"
-        if rows(conn, own.format("copy")) != rows(conn, own.format("main")):
+        if meta.get(conn, "hmac_key", database="copy") != meta.get(conn, "hmac_key"):
             return taken
         while True:
             before = taken.total()

@@ -7,35 +7,35 @@ table has an index on it.
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from cmem.store import released
-from cmem.store.rows import row
+from cmem.store import meta, released
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
+    from typing import Literal, TypeAlias
 
     import apsw
 
-_DUE = "forget_due"
+    Kind: TypeAlias = Literal["forget_told", "forget_hard"]
+
 # Hidden because another store said so: it may say that the row is wanted again.
-TOLD = "forget_told"
+TOLD: Kind = "forget_told"
 # Hidden to be erased at once: a run that was killed has left it.
-HARD = "forget_hard"
+HARD: Kind = "forget_hard"
 
 Moment = tuple[int, int]  # session, when
 
 
 def pairs(conn: apsw.Connection) -> list[Moment]:
     """All that is hidden and not erased."""
-    return [(int(session), int(at)) for session, at in _load(conn, _DUE)]
+    return [(int(session), int(at)) for session, at in meta.listed(conn, "forget_due")]
 
 
 def add(conn: apsw.Connection, sessions: Iterable[int], *, now: int) -> None:
     """Something of these sessions is hidden since ``now``. Part of a transaction."""
     found = [*pairs(conn), *((session, now) for session in sessions)]
-    _store(conn, _DUE, list(dict.fromkeys(found)))
+    meta.put_json(conn, "forget_due", list(dict.fromkeys(found)))
 
 
 def settle(conn: apsw.Connection, gone: Iterable[Moment]) -> None:
@@ -46,36 +46,25 @@ def settle(conn: apsw.Connection, gone: Iterable[Moment]) -> None:
     left = [pair for pair in before if pair not in ended]
     if left == before:
         return
-    _store(conn, _DUE, left)
+    meta.put_json(conn, "forget_due", left)
     over = {at for _session, at in ended} - {at for _session, at in left}
     for key in (TOLD, HARD):
         if over & marked(conn, key):
-            _store(conn, key, sorted(marked(conn, key) - over))
+            meta.put_json(conn, key, sorted(marked(conn, key) - over))
     released.settle(conn, over)
 
 
-def mark(conn: apsw.Connection, key: str, moment: int) -> None:
+def mark(conn: apsw.Connection, key: Kind, moment: int) -> None:
     """Note of a moment that it is of a kind: ``TOLD``, ``HARD``. Part of a transaction."""
-    _store(conn, key, sorted(marked(conn, key) | {moment}))
+    meta.put_json(conn, key, sorted(marked(conn, key) | {moment}))
 
 
-def unmark(conn: apsw.Connection, key: str, moment: int) -> None:
+def unmark(conn: apsw.Connection, key: Kind, moment: int) -> None:
     """Take the note back. Part of a transaction."""
     if moment in marked(conn, key):
-        _store(conn, key, sorted(marked(conn, key) - {moment}))
+        meta.put_json(conn, key, sorted(marked(conn, key) - {moment}))
 
 
-def marked(conn: apsw.Connection, key: str) -> set[int]:
+def marked(conn: apsw.Connection, key: Kind) -> set[int]:
     """The moments of a kind."""
-    return {int(at) for at in _load(conn, key)}
-
-
-def _load(conn: apsw.Connection, key: str) -> list[Any]:
-    found = row(conn, "SELECT value FROM meta WHERE key = ?", (key,))
-    return [] if found is None else list(json.loads(found[0]))
-
-
-def _store(conn: apsw.Connection, key: str, stored: Sequence[object]) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (key, json.dumps(stored))
-    ).fetchall()
+    return {int(at) for at in meta.listed(conn, key)}

@@ -6,15 +6,19 @@ the other's end.
 
 from __future__ import annotations
 
-import json
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import apsw
+from cmem.store import cleaning, meta
 
-from cmem.store import cleaning
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
 
-KEY = "pause"
-BUDGET = "budget_pause"
+    import apsw
+
+    Kind: TypeAlias = Literal["pause", "budget_pause"]
+
+KEY: Kind = "pause"
+BUDGET: Kind = "budget_pause"
 
 
 class Pause(NamedTuple):
@@ -31,13 +35,10 @@ class Pause(NamedTuple):
     probed: tuple[int, ...] = ()
 
 
-def get(conn: apsw.Connection, key: str = KEY) -> Pause | None:
+def get(conn: apsw.Connection, key: Kind = KEY) -> Pause | None:
     """Return the pause that was armed last and not cleared; its end may have passed."""
-    row = conn.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    if row is None:
-        return None
+    kept = meta.mapping(conn, key)
     try:
-        kept = json.loads(str(row[0]))
         return Pause(
             reason=str(kept["reason"]),
             until=int(kept["until"]),
@@ -48,7 +49,7 @@ def get(conn: apsw.Connection, key: str = KEY) -> Pause | None:
             probed=tuple(int(one) for one in kept.get("probed", ())),
         )
     except (ValueError, KeyError, TypeError):
-        return None  # written by another version: as good as none
+        return None  # none, or written by another version
 
 
 def arm(
@@ -61,17 +62,13 @@ def arm(
     unit: int = 0,
     times: int = 0,
     probed: tuple[int, ...] = (),
-    key: str = KEY,
+    key: Kind = KEY,
 ) -> None:
     """Set the pause, in place of any other of its key."""
     kept = Pause(cleaning.error(reason), until, step, fingerprint, unit, times, probed)
-    conn.execute(
-        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)",
-        (key, json.dumps(kept._asdict())),
-    )
+    meta.put_json(conn, key, kept._asdict())
 
 
-def clear(conn: apsw.Connection, key: str = KEY) -> None:
+def clear(conn: apsw.Connection, key: Kind = KEY) -> None:
     """Take the pause away, if there is one."""
-    if conn.execute("SELECT 1 FROM meta WHERE key = ?", (key,)).fetchone() is not None:
-        conn.execute("DELETE FROM meta WHERE key = ?", (key,))
+    meta.drop(conn, key)

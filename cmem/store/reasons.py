@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import apsw
+from cmem.store import meta
 
-from cmem.store import last_run, pause
-from cmem.store.connection import transaction
-from cmem.store.rows import row
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
+    import apsw
+
+_TEXTS: tuple[meta.Name, ...] = ("last_run", "pause", "budget_pause")
 BLANK = "the reason was forgotten"
 
 
 def blank(conn: apsw.Connection, is_gone: Callable[[str], bool]) -> None:
     """Put another text in the place of the reasons that ``is_gone`` holds for."""
-    for key in (last_run.KEY, pause.KEY, pause.BUDGET):
-        found = row(conn, "SELECT value FROM meta WHERE key = ?", (key,))
-        try:
-            kept = json.loads(str(found[0])) if found else {}
-        except ValueError:
-            kept = {}
-        if isinstance(kept, dict) and is_gone(str(kept.get("reason", ""))):
-            with transaction(conn):
-                conn.execute(
-                    "UPDATE meta SET value = ? WHERE key = ?",
-                    (json.dumps(kept | {"reason": BLANK}), key),
-                ).fetchall()
+    for name in _TEXTS:
+        kept = meta.mapping(conn, name)
+        if kept and is_gone(str(kept.get("reason", ""))):
+            meta.put_json(conn, name, kept | {"reason": BLANK})

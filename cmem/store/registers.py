@@ -146,7 +146,7 @@ _ROWS = {
 }
 
 
-# --- the machine, and the files it has read ------------------------------------------------
+# --- the files it has read ------------------------------------------------
 
 
 class FileRead(NamedTuple):
@@ -168,17 +168,4 @@ def note_read(conn: apsw.Connection, name: str, how: FileRead) -> None:
     conn.execute(
         "INSERT OR REPLACE INTO sync_files(name, generation, offset, tail) VALUES(?, ?, ?, ?)",
         (name, *how),
-    ).fetchall()
-
-
-def kept(conn: apsw.Connection, name: str) -> dict[str, object]:
-    """What is remembered under a name between runs; {} when nothing is."""
-    found = row(conn, "SELECT value FROM meta WHERE key = ?", (f"sync_{name}",))
-    read = {} if found is None else json.loads(str(found[0]))
-    return read if isinstance(read, dict) else {}
-
-
-def keep(conn: apsw.Connection, name: str, what: dict[str, object]) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (f"sync_{name}", json.dumps(what))
     ).fetchall()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from cmem.store import meta
 from cmem.store.rows import row, rows
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     import apsw
 
-_KEY = "forget_released"
 _BOUND = """SELECT o.id, n.id, o.uid FROM observations o JOIN observations n
     ON n.id = o.superseded_by WHERE n.id IN (SELECT value FROM json_each(?1)) AND n.id <> o.id
     AND o.id NOT IN (SELECT value FROM json_each(?1))
@@ -135,12 +135,9 @@ def _leads(conn: apsw.Connection, start: int, to: int) -> bool:
 
 def _known(conn: apsw.Connection) -> list[tuple[int, int, int]]:
     """(what was let go, what stood for it, when)."""
-    found = row(conn, "SELECT value FROM meta WHERE key = ?", (_KEY,))
-    stored = json.loads(found[0]) if found else []
+    stored = meta.listed(conn, "forget_released")
     return [(int(old), int(new), int(at)) for old, new, at in stored]
 
 
 def _store(conn: apsw.Connection, known: Sequence[tuple[int, int, int]]) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (_KEY, json.dumps(known))
-    ).fetchall()
+    meta.put_json(conn, "forget_released", known)

@@ -12,9 +12,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem.store import documents
+from cmem.store import documents, meta
 from cmem.store.connection import transaction
-from cmem.store.rows import row, rows, value
+from cmem.store.rows import rows, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,6 @@ DAY_MS = 86_400_000
 REFERENCED = 3
 BATCH_ROWS = 5
 BATCH_MS = 100
-_CURSOR = "pruned_at"
 # A full look once a day is enough for what expires by days.
 EVERY_MS = DAY_MS
 FOR_EVER = 2**62
@@ -102,13 +101,11 @@ def prune(
 
 def prune_slice(conn: apsw.Connection, *, keep_days: int, now: int, budget_ms: int) -> None:
     """The part of ``compress``: a slice a run until all is done, then a look once a day."""
-    found = row(conn, "SELECT value FROM meta WHERE key = ?", (_CURSOR,))
-    if keep_days <= 0 or (found is not None and 0 <= now - int(found[0]) < EVERY_MS):
+    last = meta.number(conn, "pruned_at")
+    if keep_days <= 0 or (last and 0 <= now - last < EVERY_MS):
         return
     if prune(conn, keep_days=keep_days, now=now, budget_ms=budget_ms).complete:
-        conn.execute(
-            "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (_CURSOR, now)
-        ).fetchall()
+        meta.put(conn, "pruned_at", now)
 
 
 def is_there(conn: apsw.Connection) -> bool:

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import apsw
 
 from cmem.errors import BusyError, CmemError, ConfigError
+from cmem.store import meta
 from cmem.store.connection import WRITER_WAIT_MS, busy_handler
-from cmem.store.rows import row, rows, value
+from cmem.store.rows import rows, value
 
 PARTS = ("", "-journal", "-wal", "-shm")
 # What is left to the rest of the machine.
 RESERVE = 16 * 1024 * 1024
 _PAGES = 1000
-_AT = "backup_at"
 
 
 class Look(NamedTuple):
@@ -59,11 +59,10 @@ def look(path: str) -> Look:
     try:
         conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            found = row(conn, "SELECT value FROM meta WHERE key = ?", (_AT,))
             return Look(
                 schema=int(conn.pragma("user_version")),
                 observations=int(value(conn, "SELECT count(*) FROM observations")),
-                created_at=changed_at if found is None else int(found[0]),
+                created_at=meta.number(conn, "backup_at") or changed_at,
             )
         finally:
             conn.close()
@@ -102,7 +101,7 @@ def settle(path: str) -> None:
 
 def forget_time(conn: apsw.Connection) -> None:
     """The copy becomes the store itself."""
-    conn.execute("DELETE FROM meta WHERE key = ?", (_AT,)).fetchall()
+    meta.drop(conn, "backup_at")
 
 
 def born_at(conn: apsw.Connection) -> int:
@@ -144,7 +143,7 @@ def _copy(source_path: str, target_path: str, at: int | None) -> None:
                 running.step(_PAGES)
         target.pragma("journal_mode", "delete")  # one file, complete without a log beside it
         if at is not None:
-            target.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (_AT, at)).fetchall()
+            meta.put(target, "backup_at", at)
         found = target.pragma("quick_check")
         if found != "ok":
             raise ConfigError(f"the copy of {source_path} is damaged: {found}; nothing was changed")

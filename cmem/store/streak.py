@@ -5,16 +5,14 @@ One unit of each turn counts, since the halves of a turn fail alike by their own
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem.store import cleaning
+from cmem.store import cleaning, meta
 from cmem.store.rows import row
 
 if TYPE_CHECKING:
     import apsw
 
-KEY = "alike"
 MOST = 20
 
 
@@ -30,11 +28,8 @@ class Streak(NamedTuple):
 
 
 def get(conn: apsw.Connection) -> Streak | None:
-    found = row(conn, "SELECT value FROM meta WHERE key = ?", (KEY,))
-    if found is None:
-        return None
+    kept = meta.mapping(conn, "alike")
     try:
-        kept = json.loads(str(found[0]))
         return Streak(
             reason=str(kept["reason"]),
             fingerprint=str(kept["fingerprint"]),
@@ -43,7 +38,7 @@ def get(conn: apsw.Connection) -> Streak | None:
             held=tuple(int(one) for one in kept.get("held", ())),
         )
     except (ValueError, KeyError, TypeError):
-        return None  # written by another version: as good as none
+        return None  # none, or written by another version
 
 
 def add(conn: apsw.Connection, reason: str, *, fingerprint: str, unit_id: int) -> tuple[str, ...]:
@@ -71,14 +66,11 @@ def settled(conn: apsw.Connection) -> tuple[int, ...]:
 
 
 def clear(conn: apsw.Connection) -> None:
-    if row(conn, "SELECT 1 FROM meta WHERE key = ?", (KEY,)) is not None:
-        conn.execute("DELETE FROM meta WHERE key = ?", (KEY,)).fetchall()
+    meta.drop(conn, "alike")
 
 
 def _put(conn: apsw.Connection, one: Streak) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (KEY, json.dumps(one._asdict()))
-    ).fetchall()
+    meta.put_json(conn, "alike", one._asdict())
 
 
 def _turn(conn: apsw.Connection, unit_id: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from cmem.errors import CmemError, ConfigError
-from cmem.store import check, connection, mend, segment
+from cmem.store import check, connection, mend, meta, segment
 from cmem.store.rows import value
 
 INDEX = "the index does not fit"
@@ -58,7 +58,5 @@ def rebuild(home: str, *, now: int) -> None:
 def _is_indexed(conn: apsw.Connection) -> bool:
     count = int(value(conn, "SELECT count(*) FROM documents"))
     known = int(value(conn, "SELECT count(*) FROM documents_fts_docsize"))
-    rules = value(
-        conn, "SELECT coalesce((SELECT value FROM meta WHERE key = 'segmenter_version'), 0)"
-    )
+    rules = meta.number(conn, "segmenter_version")
     return count == known and rules == segment.SEGMENTER_VERSION

@@ -16,7 +16,8 @@ import hashlib
 import hmac
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem.store.rows import row, rows, value
+from cmem.store import meta
+from cmem.store.rows import row, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,5 +150,5 @@ def _macs(conn: apsw.Connection, kind: str, uid: str) -> tuple[bytes, bytes]:
 
 
 def _keyed(conn: apsw.Connection, kind: str, uid: str) -> bytes:
-    key = value(conn, "SELECT value FROM meta WHERE key = 'hmac_key'", ())
-    return hmac.new(bytes(key), f"{kind}|{uid}".encode(), hashlib.sha256).digest()
+    key = bytes(meta.get(conn, "hmac_key"))
+    return hmac.new(key, f"{kind}|{uid}".encode(), hashlib.sha256).digest()

@@ -6,16 +6,14 @@ A call is written down before it is made, as every call is.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from cmem.store import meta
 from cmem.store.connection import transaction
-from cmem.store.rows import row
 
 if TYPE_CHECKING:
     import apsw
 
-KEY = "trial_calls"
 MOST = 1_000
 
 
@@ -52,11 +50,8 @@ def end(conn: apsw.Connection, expected: Trial, told: Trial) -> None:
 
 
 def _all(conn: apsw.Connection) -> list[Trial]:
-    found = row(conn, "SELECT value FROM meta WHERE key = ?", (KEY,))
-    return [] if found is None else [Trial(*one) for one in json.loads(str(found[0]))]
+    return [Trial(*one) for one in meta.listed(conn, "trial_calls")]
 
 
 def _put(conn: apsw.Connection, calls: list[Trial]) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (KEY, json.dumps(calls[-MOST:]))
-    ).fetchall()
+    meta.put_json(conn, "trial_calls", calls[-MOST:])

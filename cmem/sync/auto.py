@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cmem.errors import CmemError
-from cmem.store import registers
-from cmem.sync import last
+from cmem.store import meta
 
 if TYPE_CHECKING:
     import apsw
@@ -22,7 +21,7 @@ def after_run(home: str, conn: apsw.Connection, settings: Settings, *, now: int)
     know. A folder that is not there is no reason to fail."""
     if not settings.sync_auto or not settings.sync_dir:
         return ()
-    before = registers.kept(conn, last.KEPT).get("at")
+    before = meta.mapping(conn, "sync_last").get("at")
     if isinstance(before, int) and before <= now < before + EVERY_MS:
         return ()
     from cmem.sync import run  # here, because few have it on

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cmem.store import connection, registers
-
-KEPT = "last"
+from cmem.store import connection, meta
 
 
 class Last(NamedTuple):
@@ -23,7 +21,7 @@ def last(home: str) -> Last | None:
     if conn is None:
         return None
     try:
-        kept = registers.kept(conn, KEPT)
+        kept = meta.mapping(conn, "sync_last")
     finally:
         conn.close()
     at, folder, machines = (kept.get(name) for name in Last._fields)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from cmem.export import whole
 from cmem.failpoint import hit
-from cmem.store import dump, mirrored, registers
+from cmem.store import dump, meta, mirrored, registers
 from cmem.store.portable import PROJECT, Record
 from cmem.store.registers import CONTENT, TOLD, UNTOLD, Register
 from cmem.sync import content, folder, scan
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def is_as_left(conn: apsw.Connection, path: str) -> bool:
     """Whether the file is the one that was written last."""
-    left = registers.kept(conn, "own")
+    left = meta.mapping(conn, "sync_own")
     if not left or not os.path.isfile(path):
         return False
     with Source(path) as found:
@@ -124,7 +124,7 @@ def _append(
 def _leave(conn: apsw.Connection, path: str) -> None:
     with Source(path) as found:
         size = os.path.getsize(path)
-        registers.keep(conn, "own", {"size": size, "tail": found.tail(size)})
+        meta.put_json(conn, "sync_own", {"size": size, "tail": found.tail(size)})
 
 
 def _told(

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem import forget
 from cmem.errors import BusyError, CmemError
 from cmem.failpoint import hit
-from cmem.store import copies, dump, maintain, mirrored, registers, touched
+from cmem.store import copies, dump, maintain, meta, mirrored, registers, touched
 from cmem.store.registers import FileRead
 from cmem.sync import folder, own, scan
 from cmem.sync.clock import Clock
 from cmem.sync.folder import Source, Trouble
-from cmem.sync.last import KEPT as LAST
 from cmem.sync.merge import Merge
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class _Run:
     def go(self, progress: Callable[[str, int], None] | None) -> Report:
         conn, now = self._conn, self._now
         machines, anew = self._who()
-        clock = Clock(machines[0], str(registers.kept(conn, "clock").get("newest", "")))
+        clock = Clock(machines[0], str(meta.mapping(conn, "sync_clock").get("newest", "")))
         scanned = scan.scan(
             conn,
             clock,
@@ -99,16 +98,16 @@ class _Run:
     def _who(self) -> tuple[list[str], bool]:
         """The names of this machine, the present one first, and whether its file is to be
         written anew."""
-        kept = registers.kept(self._conn, "machine").get("names", [])
+        kept = meta.mapping(self._conn, "sync_machine").get("names", [])
         machines = [str(one) for one in kept] if isinstance(kept, list) else []
         path = self._own(machines[0]) if machines else ""
         if machines and own.is_as_left(self._conn, path):
-            return machines, bool(registers.kept(self._conn, "unfinished"))
+            return machines, bool(meta.mapping(self._conn, "sync_unfinished"))
         if not machines or own.is_of_another(self._conn, path, machines):
             self._left = machines[0] if machines else ""
             machines = [secrets.token_hex(4), *machines]
             if not self._dry_run:
-                registers.keep(self._conn, "machine", {"names": machines})
+                meta.put_json(self._conn, "sync_machine", {"names": machines})
         return machines, True
 
     def _own(self, machine: str) -> str:
@@ -139,7 +138,7 @@ class _Run:
 
     def _keep_clock(self, clock: Clock) -> None:
         if not self._dry_run:
-            registers.keep(self._conn, "clock", {"newest": clock.newest})
+            meta.put_json(self._conn, "sync_clock", {"newest": clock.newest})
 
     def _purge(self, plan: Plan, now: int) -> None:
         try:
@@ -172,11 +171,11 @@ class _Run:
         return bool(registers.mark_vanished(self._conn, machines, shown))
 
     def _write(self, machines: Sequence[str], *, anew: bool, sessions: frozenset[int]) -> int:
-        registers.keep(self._conn, "unfinished", {"at": self._now})
+        meta.put_json(self._conn, "sync_unfinished", {"at": self._now})
         path = self._own(machines[0])
         own.clean(path)
         count = own.write(self._conn, path, machines, anew=anew, sessions=sessions)
-        registers.keep(self._conn, "unfinished", {})
+        meta.put_json(self._conn, "sync_unfinished", {})
         return count
 
     def _drop_copies(self, sources: Sequence[Source], machine: str) -> None:
@@ -211,7 +210,7 @@ def sync(
         reason = (error.strerror or str(error)).lower()
         raise CmemError(f"could not sync with {path}: {reason}; try again") from error
     if not dry_run:
-        registers.keep(conn, LAST, {"at": now, "folder": path, "machines": done.machines})
+        meta.put_json(conn, "sync_last", {"at": now, "folder": path, "machines": done.machines})
         maintain.truncate_wal(conn)
     return done
 

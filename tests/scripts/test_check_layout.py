@@ -106,6 +106,11 @@ def test_a_good_tree_has_no_breach(tmp_path: Path) -> None:
             "cmem/cli/app.py:1: owner: only detach, failpoint, hook, paths, settings may use os.environ",
         ),
         (
+            "cmem/store/ledger.py",
+            'QUERY = "SELECT value FROM meta WHERE key = ?"\n',
+            "cmem/store/ledger.py:1: statement: store.meta has this statement: call it",
+        ),
+        (
             "cmem/spool.py",
             "import os\nimport json\n",
             "cmem/spool.py:2: hot: import json inside the function that needs it",
