@@ -134,6 +134,8 @@ SQL: dict[str, tuple[str, ...]] = {
     # recent: a session start has nothing to import for it. copies asks whether it is a store.
     r"(?:FROM|INTO|UPDATE|JOIN)\s+(?:\S+\.)?meta\b": ("store.meta", "store.recent")
     + ("store.copies", "store.migrations"),
+    # mend makes the rows of all observations by one statement.
+    r"INTO\s+observation_files\b": ("store.observation_files", "store.mend"),
 }
 HOT = (
     *("", "answer", "config", "context", "context.block", "context.fence", "context.health"),

@@ -16,7 +16,7 @@ import apsw
 
 from cmem import taint, tokens
 from cmem.model import ObservationDraft, Observed, TurnUnit, Usage
-from cmem.store import cleaning, documents, erase, titles
+from cmem.store import cleaning, documents, erase, observation_files, titles
 from cmem.store.rows import insert, row, rows
 
 MAX_REINFORCEMENTS = 10
@@ -165,11 +165,8 @@ def _metadata(draft: ObservationDraft) -> str:
 def _add_dependents(
     conn: apsw.Connection, observation_id: int, *, draft: ObservationDraft, sources: _Sources
 ) -> None:
-    files = [(path, observation_id, "read") for path in draft.files_read]
-    files += [(path, observation_id, "modified") for path in draft.files_modified]
-    conn.executemany(
-        "INSERT OR IGNORE INTO observation_files(path, observation_id, role) VALUES(?, ?, ?)",
-        files,
+    observation_files.add(
+        conn, observation_id, read=draft.files_read, modified=draft.files_modified
     )
     _add_sources(conn, observation_id, sources)
     documents.add(conn, "O", observation_id, created_at=draft.at)

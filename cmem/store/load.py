@@ -7,13 +7,21 @@ is there move on: a session's times and counters, and a turn that was open when 
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
 from cmem import taint
-from cmem.store import codec, documents, forget, load_projects, pairs, takeover, tombstones
+from cmem.store import (
+    codec,
+    documents,
+    forget,
+    load_projects,
+    observation_files,
+    pairs,
+    takeover,
+    tombstones,
+)
 from cmem.store.connection import transaction
 from cmem.store.fields import Row, Unfit
 from cmem.store.portable import (
@@ -285,7 +293,7 @@ class Loader:
         kind, columns = given.kind, given.columns
         assert kind is not None
         if kind is OBSERVATION:
-            self._add_files(ref, columns)
+            observation_files.add_stored(self._conn, ref, columns)
             self._add_sources(ref, given.sources)
             if given.pairs:
                 pairs.put(self._conn, str(columns["uid"]), given.pairs)
@@ -295,16 +303,6 @@ class Loader:
         blank = kind is PROMPT and not str(columns["prompt_text"]).strip()
         if not blank and not (kind is TOOL_USE and private):
             documents.add(self._conn, kind.letter, ref, int(columns["created_at"]))
-
-    def _add_files(self, ref: int, columns: dict[str, Any]) -> None:
-        self._conn.executemany(
-            "INSERT OR IGNORE INTO observation_files(path, observation_id, role) VALUES(?, ?, ?)",
-            [
-                (path, ref, role)
-                for name, role in (("files_read", "read"), ("files_modified", "modified"))
-                for path in _texts(columns[name])
-            ],
-        )
 
     def _add_sources(self, ref: int, sources: Sequence[tuple[str, str]]) -> None:
         for kind, uid in sources:
@@ -348,8 +346,3 @@ def look(conn: apsw.Connection, given: Row) -> str:
 def _until(conn: apsw.Connection, session: str) -> int | None:
     """Up to when what happened in a session was forgotten."""
     return tombstones.forgotten_until(conn, "N", session) if tombstones.are_any(conn) else None
-
-
-def _texts(stored: object) -> list[str]:
-    found = json.loads(str(stored))
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []

@@ -55,7 +55,7 @@ def look(conn: apsw.Connection, one: Record) -> str:
 
 
 def find(conn: apsw.Connection, key: str) -> int:
-    """The project of this key, 0 for none."""
+    """The project of this key, also one whose key is another's name here; 0 for none."""
     query = """SELECT id FROM projects WHERE key = ?1 UNION ALL
         SELECT project_id FROM project_aliases WHERE kind = 'key' AND alias = ?1 LIMIT 1"""
     found = row(conn, query, (key,))

@@ -4,6 +4,7 @@ A term's matches are walked from the newest to a limit, whatever the size of the
 """
 
 from cmem.store.functions import key
+from cmem.store.recent import COUNT_TO
 from cmem.store.rows import rows
 
 TYPE_CHECKING = False
@@ -44,8 +45,6 @@ FIXES = """SELECT o.id, o.created_at, o.type, o.pinned, o.taint, o.prompt_number
         AND o.taint <> 'external'
         AND (o.type IN ('bugfix', 'note', 'decision') OR o.files_modified <> '[]')
     ORDER BY o.created_at DESC, o.id DESC LIMIT ?"""
-COUNT = """SELECT count(*) FROM (SELECT 1 FROM observations
-    WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL LIMIT ?)"""
 COUNTED = 5_000
 
 
@@ -79,7 +78,7 @@ def fixes(
 
 def count(conn: "apsw.Connection", projects: "Sequence[int]") -> int:
     """How many observations the projects have, counted no further than ``COUNTED`` each."""
-    return sum([rows(conn, COUNT, (project, COUNTED))[0][0] for project in projects])
+    return sum([rows(conn, COUNT_TO, (project, COUNTED))[0][0] for project in projects])
 
 
 def of_file(

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from cmem.errors import BusyError
-from cmem.store import codec, documents, drafts, erase, forget, load, pairs, tombstones
+from cmem.store import (
+    codec,
+    documents,
+    drafts,
+    erase,
+    forget,
+    load,
+    observation_files,
+    pairs,
+    tombstones,
+)
 from cmem.store.connection import transaction
 from cmem.store.portable import OBSERVATION, SESSION, TOOL_USE, TURN
 from cmem.store.rows import row, rows
@@ -149,26 +159,12 @@ def _write(
     def change() -> None:
         conn.execute(f"UPDATE {table} SET {marks} WHERE id = ?", (*packed.values(), ref)).fetchall()
         if given.type == OBSERVATION.type:
-            query = "DELETE FROM observation_files WHERE observation_id = ?"
-            conn.execute(query, (ref,)).fetchall()
-            _refile(conn, ref, given.columns)
+            observation_files.put_stored(conn, ref, given.columns)
 
     if letter in ("O", "S", "P", "T"):
         documents.refresh(conn, letter, ref, change)
     else:
         change()
-
-
-def _refile(conn: apsw.Connection, ref: int, columns: Mapping[str, Any]) -> None:
-    conn.executemany(
-        "INSERT OR IGNORE INTO observation_files(path, observation_id, role) VALUES(?, ?, ?)",
-        [
-            (path, ref, role)
-            for name, role in (("files_read", "read"), ("files_modified", "modified"))
-            for path in json.loads(str(columns[name]))
-            if isinstance(path, str)
-        ],
-    )
 
 
 def _own_hash(conn: apsw.Connection, given: Row, ref: int) -> dict[str, str]:

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cmem.store import load_projects
 from cmem.store.rows import row, rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import apsw
-
-
-def project(conn: apsw.Connection, key: str) -> int | None:
-    """The project of a key, also one whose key is another's name here."""
-    query = """SELECT id FROM projects WHERE key = ?1 UNION ALL
-        SELECT project_id FROM project_aliases WHERE kind = 'key' AND alias = ?1 LIMIT 1"""
-    found = row(conn, query, (key,))
-    return None if found is None else int(found[0])
 
 
 def add_project(conn: apsw.Connection, one: Mapping[str, Any]) -> None:
@@ -41,7 +34,7 @@ def merged(conn: apsw.Connection) -> dict[str, str]:
 
 
 def merge_project(conn: apsw.Connection, key: str, into: str | None) -> None:
-    target = None if into is None else project(conn, into)
+    target = None if into is None else load_projects.find(conn, into) or None
     conn.execute(
         "UPDATE projects SET merged_into = ?2 WHERE key = ?1 AND id IS NOT ?2", (key, target)
     ).fetchall()
@@ -54,8 +47,8 @@ def set_alias(conn: apsw.Connection, alias: tuple[str, str], key: str | None, *,
     before = row(conn, query, alias)
     if key == (None if before is None else before[0]):
         return
-    target = None if key is None else project(conn, key)
-    if target is None:
+    target = 0 if key is None else load_projects.find(conn, key)
+    if not target:
         conn.execute("DELETE FROM project_aliases WHERE kind = ? AND alias = ?", alias).fetchall()
     else:
         conn.execute(

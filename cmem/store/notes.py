@@ -19,6 +19,7 @@ from cmem.store import (
     documents,
     drafts,
     edits,
+    observation_files,
     projects,
     recent,
     sessions,
@@ -141,10 +142,7 @@ def _insert(conn: apsw.Connection, note: Note, *, session: sessions.Session, now
     ).fetchall()
     ref = insert(conn, "observations", _columns(note, session=session, turn=turn.id, now=now))
     assert ref is not None
-    conn.executemany(
-        "INSERT OR IGNORE INTO observation_files(path, observation_id, role) VALUES(?, ?, 'read')",
-        [(path, ref) for path in note.files],
-    )
+    observation_files.add(conn, ref, read=note.files)
     documents.add(conn, "O", ref, created_at=now)
     return ref
 

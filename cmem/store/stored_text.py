@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import apsw
 
-from cmem.store import codec, documents, drafts, erase, titles
+from cmem.store import codec, documents, drafts, erase, observation_files, titles
 from cmem.store.connection import transaction
 from cmem.store.rows import row, rows
 
@@ -157,7 +157,7 @@ def _change(
             f"UPDATE {table} SET {marks} WHERE id = ?", (*columns.values(), stored.ref)
         ).fetchall()
         if stored.kind == "O" and {"files_read", "files_modified"} & set(texts):
-            _refile(conn, stored, texts)
+            observation_files.put_stored(conn, stored.ref, {**stored.texts, **texts})
 
     return change
 
@@ -176,17 +176,3 @@ def _identity(
     if row(conn, query, (stored.session, known, stored.ref)) is not None:
         known = drafts.content_hash(uid, now["title"], now["narrative"])
     return {"content_hash": known, "title_norm_key": titles.norm_key(now["title"])}
-
-
-def _refile(conn: apsw.Connection, stored: Stored, texts: Mapping[str, str]) -> None:
-    now = {**stored.texts, **texts}
-    conn.execute("DELETE FROM observation_files WHERE observation_id = ?", (stored.ref,)).fetchall()
-    conn.executemany(
-        "INSERT OR IGNORE INTO observation_files(path, observation_id, role) VALUES(?, ?, ?)",
-        [
-            (path, stored.ref, role)
-            for column, role in (("files_read", "read"), ("files_modified", "modified"))
-            for path in json.loads(now[column])
-            if isinstance(path, str)
-        ],
-    )

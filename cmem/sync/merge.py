@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from cmem.importers.bring import SLICE_MS, scrubbed
-from cmem.store import fields, load, mirrored, mirrored_projects, pairs, registers
+from cmem.store import fields, load, load_projects, mirrored, mirrored_projects, pairs, registers
 from cmem.store.connection import transaction
 from cmem.store.fields import Row, Unfit
 from cmem.store.portable import OBSERVATION, PROJECT, SESSION, TURN, WORK, Record
@@ -159,7 +159,7 @@ class Merge:
         if not _outdoes(told, known):
             return False
         if not self._dry_run:
-            if mirrored_projects.project(self._conn, made["key"]) is None:
+            if not load_projects.find(self._conn, made["key"]):
                 mirrored_projects.add_project(self._conn, made)
             mirrored_projects.update_project(self._conn, made)
             registers.put(self._conn, [told])

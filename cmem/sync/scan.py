@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem.store import dump, mirrored, mirrored_gone, mirrored_projects, registers
+from cmem.store import dump, load_projects, mirrored, mirrored_gone, registers
 from cmem.store import touched as touched_sessions
 from cmem.store.connection import transaction
 from cmem.store.portable import OBSERVATION, PROJECT, SESSION, TURN, WORK, Record
@@ -86,11 +86,7 @@ class _Scan:
             elif known[key].value != project:
                 self._decide((ALIAS, key), CONTENT, project)
         for key, one in known.items():
-            if (
-                one.value
-                and key not in aliases
-                and mirrored_projects.project(self._conn, one.value)
-            ):
+            if one.value and key not in aliases and load_projects.find(self._conn, one.value):
                 self._decide((ALIAS, key), CONTENT, "")
 
     def session(self, ref: int, shapes: dump.Shapes) -> None:
