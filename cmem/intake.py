@@ -72,7 +72,7 @@ def identify(host: str, event: str, payload: bytes, *, captured_at: int) -> Take
     taken.payload = payload
     taken.session = eids.safe_id(found[0])
     taken.source, taken.cwd = found[4], found[5]
-    taken.beside = _beside(payload, wire) if wire.roots else ()
+    taken.beside = _roots(payload, wire) if wire.roots else ()
     taken.oldest = []
     root, common_dir, branch, commit = repos.read_repo(taken.cwd)
     taken.repo = (privacy.beside(root), privacy.beside(common_dir), privacy.beside(branch), commit)
@@ -111,11 +111,19 @@ def place(payload: bytes, wire: "Wire") -> "Where":
     session, cwd = (lenient.at(value, wire.paths[place]) for place in (0, 5))
     cwd = cwd if isinstance(cwd, str) else ""
     name = eids.safe_id(session) if isinstance(session, str) else ""
-    return cwd, repos.read_repo(cwd), name, _beside(payload, wire) if wire.roots else ()
+    return cwd, repos.read_repo(cwd), name, _roots_slowly(payload, wire) if wire.roots else ()
 
 
-def _beside(payload: bytes, wire: "Wire") -> tuple[str, ...]:
-    """The folders of a workspace, if they are several."""
+def _roots(payload: bytes, wire: "Wire") -> tuple[str, ...]:
+    """The folders of a workspace."""
+    from cmem import spool
+
+    found = spool.texts(payload.decode("utf-8", "replace"), wire.roots)
+    return _roots_slowly(payload, wire) if found is None else found
+
+
+def _roots_slowly(payload: bytes, wire: "Wire") -> tuple[str, ...]:
+    """The same without SQLite."""
     from cmem import lenient
 
     try:

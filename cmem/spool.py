@@ -78,6 +78,21 @@ def fields(text: str, json_paths: "Sequence[str]") -> "tuple[str, ...] | None":
     return tuple(value if isinstance(value, str) else "" for value in row)
 
 
+def texts(document: str, json_path: str) -> "tuple[str, ...] | None":
+    """The texts in the array at a path of a document, () where none is there; None where SQLite
+    cannot read it."""
+    conn = apsw.Connection(":memory:")
+    query = (
+        "SELECT value FROM json_each(?1, ?2) WHERE type = 'text' AND json_type(?1, ?2) = 'array'"
+    )
+    try:
+        return tuple([value for (value,) in conn.execute(query, (document, json_path))])
+    except (apsw.Error, UnicodeError):
+        return None
+    finally:
+        conn.close()
+
+
 def append(
     home: str,
     *,

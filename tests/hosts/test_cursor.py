@@ -103,6 +103,37 @@ def test_every_folder_of_a_workspace_counts(
     assert sum(spool.counts(str(home))) == (1 if other == "plain" else 0)
 
 
+@pytest.mark.parametrize(
+    ("roots", "told"),
+    [
+        ('["/one"]', ("/one",)),
+        ('["/one", 7, "/Größe\\u00e9", [], null]', ("/one", "/Größeé")),
+        ('["/half\\ud83d", "/two"]', None),
+        ('{"a": "/one"}', ()),
+        ('"/one"', ()),
+        ("null", ()),
+    ],
+)
+def test_folders_are_those_of_the_slow_reader(roots: str, told: tuple[str, ...] | None) -> None:
+    raw = f'{{"conversation_id": "c", "prompt": "p", "workspace_roots": {roots}}}'.encode()
+    taken = intake.take(HOST, "beforeSubmitPrompt", raw, captured_at=1)
+    assert taken is not None
+    assert taken.beside == intake.place(taken.payload, HOSTS[HOST])[3]
+    assert told in (None, taken.beside)
+
+
+def test_no_event_needs_a_parser_of_python(tmp_path: Path) -> None:
+    code = f"""import sys
+sys.path.insert(0, {str(ROOT)!r})
+from cmem import intake
+raw = b'{{"conversation_id": "c", "prompt": "p", "workspace_roots": ["/one", "/two"]}}'
+taken = intake.take("cursor", "beforeSubmitPrompt", raw, captured_at=1)
+print(taken.beside, "json" in sys.modules)"""
+    argv = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "('/one', '/two') False\n"
+
+
 @pytest.mark.parametrize("roots", [[], None, [5], "text"])
 def test_no_workspace_is_no_folder(roots: object) -> None:
     raw = payload_bytes({"conversation_id": "c", "prompt": "p", "workspace_roots": roots})
