@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     Scalar = str | int | bool | float
 
 MAX_BYTES = 65_536
+# What was read last and what it says: a start asks for its settings and whether they can be read.
+_last: "list[tuple[bytes, dict[str, Scalar] | None]]" = []
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
@@ -27,32 +29,17 @@ def is_broken(home: str) -> bool:
     """Whether there is a config.toml that is no TOML, or that cannot be read at all."""
     try:
         with open(home + "/config.toml", "rb") as file:
-            text = file.read().decode("utf-8")
+            raw = file.read()
     except FileNotFoundError:
         return False
     except (OSError, ValueError):
         return True
-    if parse_simple(text) is not None:
-        return False
-    import tomllib
-
-    try:
-        tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return True
-    return False
+    return _document(raw) is None
 
 
 def parse(raw: bytes) -> "dict[str, Scalar]":
     """The top-level scalars of a TOML document; {} when it is not one."""
-    if len(raw) > MAX_BYTES:
-        return {}
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return {}
-    simple = parse_simple(text)
-    return _parse_full(text) if simple is None else simple
+    return {} if len(raw) > MAX_BYTES else dict(_document(raw) or {})
 
 
 def parse_simple(text: str) -> "dict[str, Scalar] | None":
@@ -94,11 +81,22 @@ def _scalar(text: str) -> "Scalar | None":
     return None
 
 
+def _document(raw: bytes) -> "dict[str, Scalar] | None":
+    """The top-level scalars; None where it is no TOML. The same bytes are parsed once."""
+    if _last and _last[0][0] == raw:
+        return _last[0][1]
+    try:
+        text = raw.decode("utf-8")
+        simple = parse_simple(text)
+        found = _parse_full(text) if simple is None else simple
+    except (ValueError, RecursionError):
+        found = None
+    _last[:] = [(raw, found)]
+    return found
+
+
 def _parse_full(text: str) -> "dict[str, Scalar]":
     import tomllib  # costs more than the whole hook: only for a file that needs it
 
-    try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return {}
+    document = tomllib.loads(text)
     return {k: v for k, v in document.items() if isinstance(v, (str, int, float))}

@@ -2,7 +2,6 @@
 but the lock that says it runs."""
 
 import os
-import time
 
 from cmem import lock, paths
 
@@ -10,19 +9,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PAUSE_S = 30
 # One is in every name of a secret (privacy.secret_names).
 _TELLING = ("PASS", "PW", "PSW", "SECRET", "TOKEN", "KEY", "AUTH", "CRED", "SALT", "PEPPER")
 _KEPT = frozenset(("PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME"))
 
 
-def start_compress(home: str, *, always: bool) -> bool:
-    """Whether a drain was started. Not while one runs; unless ``always``, not within 30 s of
-    the last start."""
+def start_compress(home: str) -> bool:
+    """Whether a drain was started: not while one runs."""
     launcher, python = paths.launcher(home), paths.interpreter()
     if not python or not os.path.exists(launcher):
-        return False
-    if not always and started_lately(home):
         return False
     fd = lock.acquire(paths.lock_file(home))
     if fd is None:
@@ -34,15 +29,6 @@ def start_compress(home: str, *, always: bool) -> bool:
     finally:
         lock.release(fd)
     return True
-
-
-def started_lately(home: str) -> bool:
-    """Whether the last start is less than 30 s away, in either direction of a wrong clock."""
-    try:
-        touched = os.stat(paths.lock_file(home)).st_mtime
-    except OSError:
-        return False
-    return abs(time.time() - touched) < PAUSE_S
 
 
 def clean_env(env: "Mapping[str, str]") -> dict[str, str]:

@@ -25,6 +25,7 @@ _LIMIT_S = 5.0
 # Claude Code gives all hooks of a session's end 1.5 s together, Codex these two 3 s at most.
 _LIMITS = {"SessionEnd": 1.4, "Interrupt": 1.4}
 _RECALL_S = 0.6  # a prompt waits for it; what comes later is better not told
+_PAUSE_S = 30  # between the starts of two drains
 _OFF = ("0", "false", "no", "off")
 _SKIPS = (
     *("CMEM_SKIP_TOOLS", "CMEM_SKIP_AGENTS", "CMEM_SKIP_PATHS", "CMEM_SKIP_COMMANDS"),
@@ -45,6 +46,7 @@ class _State:
     home = host = event = ""
     payload = b""
     captured_at = 0
+    settings: "dict[str, str | int | bool | float] | None" = None  # once they were read
 
 
 _now = _State()
@@ -356,11 +358,13 @@ def _may_recall(wire: "Wire") -> bool:
 
 
 def _settings() -> "dict[str, str | int | bool | float]":
-    if not os.path.exists(paths.config_file(_now.home)):
-        return {}
-    from cmem import config
+    if _now.settings is None:
+        _now.settings = {}
+        if os.path.exists(paths.config_file(_now.home)):
+            from cmem import config
 
-    return config.read(_now.home)
+            _now.settings = config.read(_now.home)
+    return _now.settings
 
 
 def _start_drain(*, always: bool) -> None:
@@ -372,16 +376,17 @@ def _start_drain(*, always: bool) -> None:
         return
     from cmem import detach
 
-    detach.start_compress(_now.home, always=always)
+    detach.start_compress(_now.home)
 
 
 def _lately() -> bool:
-    """A cheap first look at what ``detach`` decides: most tool events end here."""
+    """Whether the last start is less than 30 s away, in either direction of a wrong clock: most
+    tool events end here, before anything is loaded."""
     try:
         touched = os.stat(paths.lock_file(_now.home)).st_mtime
     except OSError:
         return False
-    return abs(time.time() - touched) < 30
+    return abs(time.time() - touched) < _PAUSE_S
 
 
 def main(argv: list[str]) -> "NoReturn":  # last: a torn file has none, and the launcher sees it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import shlex
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ import hookrun
 import pytest
 from support import ROOT, clean_env
 
-from cmem import bundle, detach, launcher, lock, paths, spool
+from cmem import bundle, detach, hook, launcher, lock, paths, spool
 
 
 def test_line_of_the_contract() -> None:
@@ -212,14 +213,24 @@ def starts(home: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return found
 
 
-def test_start_only_when_free_and_not_lately(home: Path, starts: list[list[str]]) -> None:
+def test_start_only_when_free_and_not_lately(
+    home: Path, starts: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = str(home)
-    assert detach.start_compress(place, always=False)
-    assert not detach.start_compress(place, always=False)
-    assert detach.start_compress(place, always=True)
+    monkeypatch.setattr(hook._now, "home", place)
+    monkeypatch.setattr(hook._now, "settings", {})
+    monkeypatch.setenv("CMEM_AUTO_COMPRESS", "1")
+    assert not hook._lately()
+    hook._start_drain(always=False)
+    assert hook._lately()
+    hook._start_drain(always=False)
+    hook._start_drain(always=True)
+    for touched in (-31, 31):
+        os.utime(paths.lock_file(place), times=(time.time() + touched,) * 2)
+        assert not hook._lately()
     held = lock.acquire(paths.lock_file(place))
     assert held is not None
-    assert not detach.start_compress(place, always=True)
+    assert not detach.start_compress(place)
     lock.release(held)
     assert [argv[1:6] for argv in starts] == [
         ["-I", "-S", paths.launcher(place), "--compress", place]
@@ -228,7 +239,7 @@ def test_start_only_when_free_and_not_lately(home: Path, starts: list[list[str]]
 
 def test_nothing_to_start_without_a_launcher(home: Path, starts: list[list[str]]) -> None:
     (home / "hook.py").unlink()
-    assert not detach.start_compress(str(home), always=True)
+    assert not detach.start_compress(str(home))
     assert starts == []
 
 
