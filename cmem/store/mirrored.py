@@ -7,6 +7,7 @@ held the revisions against each other.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -257,13 +258,10 @@ def has_observation(conn: apsw.Connection, uid: str) -> bool:
 # --- sessions ---------------------------------------------------------------------------
 
 
-def finish(conn: apsw.Connection) -> bool:
-    """Clean the file of words that went; False where a reader is in the way of that now."""
-    try:
+def finish(conn: apsw.Connection) -> None:
+    """Clean the file of words that went; a later run does so where a reader is in the way now."""
+    with suppress(BusyError):
         erase.finish(conn)
-    except BusyError:
-        return False
-    return True
 
 
 def open_turns(conn: apsw.Connection, session: int) -> frozenset[int]:

@@ -64,6 +64,11 @@ def take_up(conn: apsw.Connection) -> frozenset[int] | None:
     return frozenset(int(ref) for (ref,) in rows(conn, "SELECT session_id FROM sync_touched"))
 
 
+def are_any(conn: apsw.Connection) -> bool:
+    """Whether something was changed since all was told; True where nobody notes."""
+    return not _is_prepared(conn) or bool(rows(conn, "SELECT 1 FROM sync_touched LIMIT 1"))
+
+
 def put_away(conn: apsw.Connection) -> None:
     """What was taken up is told."""
     conn.execute(f"DELETE FROM sync_touched WHERE step = {TAKEN_UP}").fetchall()

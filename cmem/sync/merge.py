@@ -172,14 +172,16 @@ class Merge:
         if not isinstance(given, Row):
             raise Unfit(f"unknown record {str(record['record'])[:40]!r}")
         key = content.key_of(record)
-        known = registers.get(self._conn, given.type, key)
-        told = self._content(given.type, key, record)
-        later = _outdoes(told, known)
-        if self._is_gone(given) or not (later or self._is_missing(given)):
+        registered = registers.of(self._conn, given.type, key)
+        known, told = registered.get(CONTENT), self._content(given.type, key, record)
+        later, state = _outdoes(told, known), self._state(given)
+        back = state == gone.ALIVE
+        # Any words of a row that was brought back and is not here are better than none.
+        missing = back and not later and not mirrored.is_there(self._conn, given)
+        if state not in ("", gone.ALIVE) or not (later or missing):
             return False
         if self._dry_run:
             return known is None or known.value != told.value
-        back = self._is_back(given)
         given = scrubbed(given)
         if mirrored.is_hidden(self._conn, given):
             self._turns.append(given)  # when all its rows are there
@@ -194,31 +196,22 @@ class Merge:
             mine = known.is_of(self._machines) and known.state == TOLD
             self.stale |= mine and not content.is_worded_alike(known.value, told.value)
         registers.put(self._conn, [told])
-        if given.type == OBSERVATION.type:
-            self._mark_again(key)
+        for one in registered.values():
+            if one.name:
+                self._set(one)
         return known is None or known.value != told.value
 
     def _content(self, kind: str, key: str, record: Record) -> Register:
         return Register(kind, key, CONTENT, record["rev"], content.digest(record), TOLD)
 
-    def _is_gone(self, given: Row) -> bool:
-        known = self._verdict(given)
-        return known is not None and known.state != gone.ALIVE
-
-    def _is_missing(self, given: Row) -> bool:
-        """Whether a row that was brought back is not here: any words of it are better than none."""
-        return self._is_back(given) and not mirrored.is_there(self._conn, given)
-
-    def _is_back(self, given: Row) -> bool:
-        known = self._verdict(given)
-        return known is not None and known.state == gone.ALIVE
-
-    def _verdict(self, given: Row) -> gone.Verdict | None:
+    def _state(self, given: Row) -> str:
+        """What was decided that has become of the row, "" where nobody decided anything."""
         if given.kind is None or not given.kind.letter:
-            return None
+            return ""
         key = gone.key(given.kind.letter, str(given.columns["uid"]))
         known = registers.get(self._conn, GONE, key)
-        return gone.verdict(known.value) if known else None
+        was = gone.verdict(known.value) if known else None
+        return was.state if was else ""
 
     # --- what is decided beside ---
 
@@ -241,11 +234,6 @@ class Merge:
             rev = self._clock.tick(self._now)
             into = content.told(told.value)
             registers.put(self._conn, [Register(PROJECT, known.value, MERGED, rev, into, UNTOLD)])
-
-    def _mark_again(self, key: str) -> None:
-        for one in registers.of(self._conn, OBSERVATION.type, key).values():
-            if one.name:
-                self._set(one)
 
     def _set(self, told: Register) -> None:
         if told.name == PINNED:

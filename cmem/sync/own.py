@@ -135,24 +135,28 @@ def _told(
     marks = registers.to_tell(conn, machines, all_of_them=every)
     yield from (_mark(one) for one in marks if one.type == GONE)
     for record in dump.projects(conn):
-        known = registers.get(conn, PROJECT, str(record["key"]))
-        if known is not None and known.is_of(machines) and known.state in wanted:
-            yield {**content.plain(record), "rev": known.rev}
+        yield from _line(
+            record, registers.get(conn, PROJECT, str(record["key"])), machines, wanted=wanted
+        )
     shapes = dump.shapes(conn)
     refs = dump.sessions(conn, dump.Chosen())
     for ref in refs if every else [one for one in refs if one in sessions]:
-        going_on = mirrored.open_turns(conn, ref)
-        for record in scan.told(conn, ref, shapes, going_on):
+        for record in scan.told(conn, ref, shapes, mirrored.open_turns(conn, ref)):
             known = registers.get(conn, str(record["record"]), content.key_of(record))
-            if known is not None and known.is_of(machines) and known.state in wanted:
-                yield {**content.plain(record), "rev": known.rev}
+            yield from _line(record, known, machines, wanted=wanted)
     unshown = mirrored.unshown_sessions(conn, refs)
     for ref in unshown if every else [one for one in unshown if one in sessions]:
-        for record in scan.unshown(conn, ref, shapes):
-            known = registers.get(conn, str(record["record"]), content.key_of(record))
-            if known is not None and known.is_of(machines) and known.state in wanted:
-                yield {**content.plain(record), "rev": known.rev}
+        for record, kept in scan.unshown(conn, ref, shapes):
+            yield from _line(record, kept, machines, wanted=wanted)
     yield from (_mark(one) for one in marks if one.type != GONE)
+
+
+def _line(
+    record: Record, known: Register | None, machines: Sequence[str], *, wanted: Sequence[int]
+) -> Iterator[Record]:
+    """The record as it is told, if this machine has decided it and it is to be told."""
+    if known is not None and known.is_of(machines) and known.state in wanted:
+        yield {**content.plain(record), "rev": known.rev}
 
 
 def _mark(one: Register) -> Record:

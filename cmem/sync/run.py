@@ -165,6 +165,9 @@ class _Run:
             self._warnings.append(str(error))
 
     def _vanished(self, machines: Sequence[str]) -> bool:
+        """Whether rows that were told are not to be seen any more: that touches their session."""
+        if not touched.are_any(self._conn):
+            return False
         shown = frozenset(
             mirrored.shown_sessions(self._conn, dump.sessions(self._conn, dump.Chosen()))
         )

@@ -7,7 +7,7 @@ as it says; a change of one that was told is later than all that this machine ha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cmem.store import dump, load_projects, mirrored, mirrored_gone, registers
@@ -69,8 +69,9 @@ class _Scan:
         merged = effective(self._conn, PROJECT, MERGED)
         aliases: dict[str, str] = {}
         for record in dump.projects(self._conn):
-            self._content(record, first=int(record["created_at"]))
             born = int(record["created_at"])
+            before = registers.of(self._conn, PROJECT, str(record["key"]))
+            self._content(record, before.get(CONTENT), first=born)
             aliases |= {
                 content.told([kind, alias]): str(record["key"])
                 for kind, alias, _at in record["aliases"]
@@ -78,7 +79,12 @@ class _Scan:
             }
             into = record[MERGED]
             if into != merged.get(record["key"]):
-                self._decide((PROJECT, str(record["key"])), MERGED, into, first=born)
+                self._decide(
+                    (PROJECT, str(record["key"])),
+                    MERGED,
+                    into,
+                    first=None if MERGED in before else born,
+                )
         known = {one.key: one for one in registers.named(self._conn, ALIAS, CONTENT)}
         for key, project in aliases.items():
             if key not in known:
@@ -101,8 +107,8 @@ class _Scan:
     def unshown(self, ref: int, shapes: dump.Shapes) -> None:
         """A session of which nothing is left to see: others are told so of its turns."""
         before = len(self._found) + self.changed
-        for record in unshown(self._conn, ref, shapes):
-            self._content(record, first=int(record["opened_at"]))
+        for record, known in unshown(self._conn, ref, shapes):
+            self._content(record, known, first=int(record["opened_at"]))
         if len(self._found) + self.changed != before:
             self.sessions.add(ref)
 
@@ -114,21 +120,22 @@ class _Scan:
                 self._bring_back(key, record)
         times = (record.get(name) for name in ("created_at", "opened_at", "started_at"))
         at = next((int(time) for time in times if time is not None), 0)
-        is_new = self._content(record, first=at)
+        known = registers.of(self._conn, str(record["record"]), content.key_of(record))
+        self._content(record, known.get(CONTENT), first=at)
         if record["record"] == OBSERVATION.type:
-            self._marks(record, first=at if is_new else None)
+            self._marks(record, known, first=None if CONTENT in known else at)
 
-    def _content(self, record: Record, *, first: int) -> bool:
-        """Note the words of a record; whether no machine has told it yet."""
+    def _content(self, record: Record, known: Register | None, *, first: int) -> None:
+        """Note the words of a record, ``known`` by this until now: None where no machine has told
+        it."""
         kind, key, digest = str(record["record"]), content.key_of(record), content.digest(record)
-        known = registers.get(self._conn, kind, key)
         if (kind, key) in self._back:  # whoever erased it meanwhile has to hear it anew
             rev = self._clock.tick(self._now)
             self._note(Register(kind, key, CONTENT, rev, digest, UNTOLD))
-            return known is None
+            return
         if known is None:
             self._note(Register(kind, key, CONTENT, self._clock.first(first), digest, UNTOLD))
-            return True
+            return
         mine = known.is_of(self._machines)
         if known.value != digest and not content.is_pruned(record):
             self.stale |= (
@@ -138,20 +145,20 @@ class _Scan:
             self._note(Register(kind, key, CONTENT, rev, digest, UNTOLD))
         elif known.state == ABSENT and mine:
             self._note(known._replace(state=UNTOLD))
-        return False
 
-    def _marks(self, record: Record, *, first: int | None) -> None:
+    def _marks(self, record: Record, known: Mapping[str, Register], *, first: int | None) -> None:
+        """Note what is decided of an observation; ``first``: when it was made, where it is new."""
         key = str(record["uid"])
-        known = registers.of(self._conn, OBSERVATION.type, key)
         for name, value in content.marks(record).items():
             before = known.get(name)
             if before is None and content.is_usual(name, record):
                 continue
             if before is None or before.value != value:
-                self._decide((OBSERVATION.type, key), name, json.loads(value), first=first)
+                since = first if before is None else None
+                self._decide((OBSERVATION.type, key), name, json.loads(value), first=since)
         by = record.get(SUPERSEDED)
         if by != self._superseded.get(key):
-            self._supersede(key, by, first=first)
+            self._supersede(key, by, first=None if SUPERSEDED in known else first)
 
     def _supersede(self, key: str, by: str | None, *, first: int | None) -> None:
         """A row that stands for itself hidden, because what stands for it is not here, is no
@@ -167,8 +174,7 @@ class _Scan:
         when it was made."""
         kind, key = of
         kept = str(value) if kind == ALIAS else content.told(value)
-        is_first = first is not None and registers.get(self._conn, kind, key, name) is None
-        rev = self._clock.first(first or 0) if is_first else self._clock.tick(self._now)
+        rev = self._clock.tick(self._now) if first is None else self._clock.first(first)
         self._note(Register(kind, key, name, rev, kept, UNTOLD))
 
     def _bring_back(self, key: str, record: Record) -> None:
@@ -258,12 +264,16 @@ def told(
         yield record
 
 
-def unshown(conn: apsw.Connection, ref: int, shapes: dump.Shapes) -> Iterator[Record]:
-    """The turns of a session in which nothing is to be seen, as far as machines know them."""
+def unshown(
+    conn: apsw.Connection, ref: int, shapes: dump.Shapes
+) -> Iterator[tuple[Record, Register]]:
+    """The turns of a session in which nothing is to be seen, as far as machines know them, and
+    what they are known by."""
     for record in dump.of_session(conn, ref, shapes):
-        is_gone = record["record"] == TURN.type and record.get("forgotten")
-        if is_gone and registers.get(conn, TURN.type, content.key_of(record)) is not None:
-            yield record
+        if record["record"] == TURN.type and record.get("forgotten"):
+            known = registers.get(conn, TURN.type, content.key_of(record))
+            if known is not None:
+                yield record, known
 
 
 def effective(conn: apsw.Connection, kind: str, name: str) -> dict[str, str]:

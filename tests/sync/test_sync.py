@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import secrets
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from machines import DAY, T0, Machine, assert_alike, settle, texts
 from transcribed import FIXTURES, LATER, imported
 
-from cmem.store import connection, edits, forget, state
+from cmem.store import connection, edits, forget, state, touched
 
 
 def two(tmp_path: Path) -> tuple[Machine, Machine]:
@@ -119,3 +120,19 @@ def test_the_same_transcripts_imported_in_another_order_are_not_doubled(tmp_path
     for one in (a, b):
         for table, count in counts.items():
             assert one.value(f"SELECT count(*) FROM {table}") == count
+
+
+def test_what_vanishes_is_looked_for_when_something_was_changed(tmp_path: Path) -> None:
+    a = Machine(tmp_path, "a")
+    kept, gone = a.note("kept"), a.note("gone")
+    a.sync()
+    told = texts(a.folder)
+    assert not touched.are_any(a.conn)
+    assert a.at(T0 + DAY).sync().told == 0
+    assert texts(a.folder) == told
+    a.hide(("O", gone))
+    assert touched.are_any(a.conn)
+    a.at(T0 + 2 * DAY).sync()
+    lines = [json.loads(line) for line in texts(a.folder).splitlines()]
+    assert [one["title"] for one in lines if one["record"] == "observation"] == ["kept"]
+    assert a.ref("kept") == kept
