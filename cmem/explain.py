@@ -16,6 +16,7 @@ from cmem import filters, here, hosts, intake, lenient, off, repo
 from cmem.hosts import calls, values
 from cmem.hosts.wire import HOSTS
 from cmem.model import Entry, Event, PromptSubmitted, Repo, ToolUsed, Unreadable
+from cmem.plural import counted
 from cmem.privacy import project_name, report, scrub, second, sources
 from cmem.store import connection, evidence, projects
 
@@ -212,7 +213,7 @@ def _told(name: str, cuts: Sequence[report.Cut]) -> Step:
     if not cuts:
         return Step(name, PASS, "none found")
     total = sum(sum(cut.rules.values()) for cut in cuts)
-    return Step(name, CUT, f"{total} cut in {len(cuts)} fields", tuple(cuts))
+    return Step(name, CUT, f"{total} cut in {counted(len(cuts), 'field')}", tuple(cuts))
 
 
 def _sized(asked: Asked, payload: bytes) -> Step:

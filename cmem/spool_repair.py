@@ -13,6 +13,7 @@ import apsw
 
 from cmem import paths, spool
 from cmem.errors import ConfigError
+from cmem.plural import counted
 
 PARTS = ("", "-wal", "-shm")
 BLIND_ROWS = 50_000  # how far to look where nothing tells how many there were
@@ -38,7 +39,7 @@ def open_drain(home: str) -> tuple[apsw.Connection | None, str]:
         raise ConfigError(f"{error}; upgrade cmem") from error
     except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError):
         saved, kept = _set_aside(home)
-        told = f"spool.db was damaged: {saved} events were saved from it; it is kept in {kept}"
+        told = f"spool.db was damaged: {counted(saved, 'event was', 'events were')} saved from it; it is kept in {kept}"
         return spool.open_drain(home), told
 
 

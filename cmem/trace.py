@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmem import filters, hooklog, paths, spill, spool, spool_check
 from cmem.errors import CmemError
+from cmem.plural import counted
 from cmem.privacy.second import MARK
 from cmem.store import read
 from cmem.store import trace as store
@@ -137,8 +138,10 @@ def _unknown(home: str, text: str) -> str:
     """That nothing is known, and where such an event may have gone."""
     dropped = spool.counts(home)[2]
     left_out = sum(one[2] for one in filters.counts(home))
-    reasons = [f"{dropped} events were dropped"] if dropped else []
-    reasons += [f"{left_out} tool calls were left out by filters"] if left_out else []
+    reasons = [counted(dropped, "event was dropped", "events were dropped")] if dropped else []
+    reasons += (
+        [counted(left_out, "tool call", "tool calls") + " left out by filters"] if left_out else []
+    )
     why = f" ({', '.join(reasons)})" if reasons else ""
     return (
         f"nothing is known of {text}{why}; give T9, P7, O12, S3, a host's id of a tool call or "

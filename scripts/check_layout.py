@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "model",
         "named",
         "plain_json",
+        "plural",
         "shrink",
         "taint",
         "tokens",

@@ -8,8 +8,8 @@ from cmem import backup, restore
 from cmem.cli import asking, output, place
 from cmem.cli.prune import amount
 from cmem.cli.writing import locked, writer
-from cmem.doctor.finding import count
 from cmem.errors import CmemError, UsageError
+from cmem.plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ def run(values: Mapping[str, Any]) -> int:
     if values["json"]:
         output.write_json(made._asdict())
     else:
-        told = f"Copied {count(made.observations, 'observation')} ({amount(made.bytes)}) to {made.path}"
+        told = f"Copied {counted(made.observations, 'observation')} ({amount(made.bytes)}) to {made.path}"
         output.write_lines([output.plain(told)])
     return 0
 
@@ -65,7 +65,7 @@ def _ask(source: str) -> None:
 
 
 def _line(one: Backup) -> Line:
-    told = f"{count(one.observations, 'observation')}, schema {one.schema}, {amount(one.bytes)}"
+    told = f"{counted(one.observations, 'observation')}, schema {one.schema}, {amount(one.bytes)}"
     if one.damage:
         told = f"cannot be used: {one.damage}"
     return [
@@ -77,7 +77,7 @@ def _line(one: Backup) -> Line:
 
 def _told(done: Restored, *, dry_run: bool) -> list[str]:
     verb = "Would restore" if dry_run else "Restored"
-    lines = [f"{verb} {count(done.observations, 'observation')} from {done.source}"]
+    lines = [f"{verb} {counted(done.observations, 'observation')} from {done.source}"]
     left = [(done.erased, "forgotten"), (done.hidden, "hidden"), (done.reworded, "edited")]
     told = [f"{number} {word}" for number, word in left if number]
     if told:

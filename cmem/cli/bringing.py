@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cmem.cli import boundary, output, place
 from cmem.cli.writing import trying
 from cmem.importers import bring
+from cmem.plural import counted
 
 if TYPE_CHECKING:
     from cmem.importers.bring import Brought, Item
@@ -72,7 +73,7 @@ def _lines(brought: Brought, values: dict[str, Any]) -> list[str]:
     new = brought.total("new")
     verb = "Would import" if values["dry_run"] else "Imported"
     parts = [
-        f"{count} {names[count != 1]}"
+        counted(count, *names)
         for name, names in NAMES.items()
         if (count := brought.counts[name, "new"])
     ]

@@ -9,6 +9,7 @@ from cmem import here, repo, settings
 from cmem.cli import off, output, place
 from cmem.context import block, gather, health, inject
 from cmem.errors import CmemError, UsageError
+from cmem.plural import counted
 from cmem.store import current
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def _style(text: str) -> str:
 def _nothing(name: str, budget: int, *, omitted: int, outside: int) -> str:
     if outside >= omitted:
         return health.untold(name, omitted, outside)
-    return f"a budget of {budget} tokens has room for none of the {omitted} memories of {name}"
+    left = "the 1 memory" if omitted == 1 else f"any of the {omitted:,} memories"
+    return f"a budget of {counted(budget, 'token')} has no room for {left} of {name}"
 
 
 def _settings(values: Mapping[str, Any]) -> settings.Settings:

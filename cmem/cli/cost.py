@@ -13,6 +13,7 @@ from cmem import cost as core
 from cmem.cli import boundary, output, place
 from cmem.errors import ConfigError
 from cmem.observer import prices
+from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.search import when
 from cmem.store import ledger
@@ -138,9 +139,9 @@ def _notes(found: Found, home: str) -> Iterator[Line]:
 def _texts(found: Found, path: str) -> Iterator[str]:
     total = found.total
     if total.failed:
-        yield f"Without a usable answer: {_n(total.failed, 'call')}."
+        yield f"Without a usable answer: {counted(total.failed, 'call')}."
     if total.estimated:
-        yield f"Cut off, and counted by their estimate: {_n(total.estimated, 'call')}."
+        yield f"Cut off, and counted by their estimate: {counted(total.estimated, 'call')}."
     if found.models:
         names = ", ".join(name or "(not told)" for name in found.models)
         yield (
@@ -148,11 +149,11 @@ def _texts(found: Found, path: str) -> Iterator[str]:
             f'[models."{found.models[0]}"] with input and output, US dollars per million tokens.'
         )
     if found.free:
-        yield f"{_n(found.free, 'observation')} made by rules cost nothing and are not in the table."
+        yield f"{counted(found.free, 'observation')} made by rules cost nothing and are not in the table."
     if total.calls:
         yield (
             f"Money is an estimate by prices of {found.known.date} "
-            f"({_n(_age(found.known), 'day')} old){_own(found.known)}, not a bill. "
+            f"({counted(_age(found.known), 'day')} old){_own(found.known)}, not a bill. "
             "`in` is all that was sent, `cached` the share of it read from the provider's cache; "
             "`per obs` and `per fact` are tokens in and out."
         )
@@ -166,15 +167,11 @@ def _today(spent: Spent, limits: budget.Limits) -> str:
 
 
 def _own(known: prices.PriceList) -> str:
-    return f" and {_n(len(known.own), 'price')} of your own" if known.own else ""
+    return f" and {counted(len(known.own), 'price')} of your own" if known.own else ""
 
 
 def _age(known: prices.PriceList) -> int:
     return prices.age_days(known, date.today())  # noqa: DTZ011 - a local day is meant
-
-
-def _n(count: int, one: str) -> str:
-    return f"{count:,} {one if count == 1 else one + 's'}"
 
 
 def _short(count: int) -> str:

@@ -12,6 +12,7 @@ from cmem.cli.writing import locked
 from cmem.doctor import finding
 from cmem.doctor.examine import examine
 from cmem.errors import BusyError, CmemError
+from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.store.connection import ENVIRONMENT_ERRORS
 
@@ -84,7 +85,7 @@ def _told(done: Repaired) -> Iterator[str]:
         yield f"  lost: {_counts(done.lost) or 'no row that another one names'}"
         yield f"  pages that were empty or unreadable: {done.bad_pages}"
     if done.forgotten:
-        yield f"  taken out, because it was forgotten: {done.forgotten} rows"
+        yield f"  taken out, because it was forgotten: {counted(done.forgotten, 'row')}"
     if done.kept:
         yield f"  the damaged files are kept in {done.kept}"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cmem.cli import output, place
 from cmem.errors import CmemError, UsageError
 from cmem.export import jsonl, markdown
+from cmem.plural import counted
 from cmem.search import when
 from cmem.store import connection, dump
 
@@ -47,7 +48,7 @@ def _jsonl(conn: apsw.Connection, chosen: Chosen, values: Mapping[str, Any]) -> 
     if values["json"]:
         output.write_json({"file": path, "records": count})
     else:
-        output.write_lines([output.plain(f"Exported {count} records to {path}.")])
+        output.write_lines([output.plain(f"Exported {counted(count, 'record')} to {path}.")])
     return 0
 
 
@@ -59,7 +60,7 @@ def _markdown(conn: apsw.Connection, chosen: Chosen, values: Mapping[str, Any]) 
     if values["json"]:
         output.write_json({"folder": folder, **written._asdict()})
     else:
-        files = "1 file" if written.files == 1 else f"{written.files} files"
+        files = counted(written.files, "file")
         text = f"{files} in {folder}: {written.changed} written, "
         text += f"{written.files - written.changed} unchanged, {written.removed} removed."
         output.write_lines([output.plain(text)])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmem import filters, off
 from cmem.cli import output
+from cmem.plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,4 +34,4 @@ def told(document: Mapping[str, Any]) -> str:
     total = sum(one["count"] for one in counts)
     since = output.when(min(one["since"] for one in counts))
     by = ", ".join(f"{one['count']} {one['setting']} {one['rule']}" for one in counts)
-    return f"{total} tool call{'' if total == 1 else 's'} since {since} ({by})"
+    return f"{counted(total, 'tool call')} since {since} ({by})"

@@ -12,6 +12,7 @@ from cmem import residue
 from cmem.cli import asking, boundary, forget_rows, output, place
 from cmem.cli.writing import writer
 from cmem.errors import CmemError, UsageError
+from cmem.plural import counted
 from cmem.store import forget as core
 from cmem.store import selecting, stored_text
 
@@ -178,7 +179,7 @@ def _ask(plan: Plan, *, named: bool, hard: bool, files: int) -> None:
     rows named by id go as the caller said, and anything wider needs ``--yes``."""
     told = _told(_counts(plan))
     if files:
-        told += f" and {files} {'file' if files == 1 else 'files'} put aside unread"
+        told += f" and {counted(files, 'file')} put aside unread"
     if not asking.person():
         if named:
             return
@@ -190,7 +191,7 @@ def _ask(plan: Plan, *, named: bool, hard: bool, files: int) -> None:
 
 def _tell_removed(files: Sequence[str]) -> None:
     if files:
-        count = "1 file that was" if len(files) == 1 else f"{len(files)} files that were"
+        count = counted(len(files), "file that was", "files that were")
         boundary.complain(
             f"{count} put aside unread went along, for nobody can take a row out of them: "
             f"{', '.join(files)}"
@@ -218,7 +219,7 @@ def _counts(plan: Plan) -> dict[str, int]:
 
 
 def _told(counts: Mapping[str, int]) -> str:
-    parts = [f"{count} {NAMES[name][count != 1]}" for name, count in counts.items() if count]
+    parts = [counted(count, *NAMES[name]) for name, count in counts.items() if count]
     return ", ".join(parts) or "nothing"
 
 
@@ -229,7 +230,7 @@ def _print(document: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     ids = document["ids"]
     if "undone" in document:
         rows = document["undone"]
-        text = f"Shown again: {rows} {'row' if rows == 1 else 'rows'}."
+        text = f"Shown again: {counted(rows, 'row')}."
     elif document["dry_run"]:
         text = f"Would {'remove' if document['hard'] else 'hide'}: {_told(document['counts'])}."
     elif document["hard"]:

@@ -14,6 +14,7 @@ from cmem.cli import anew, boundary, output, place
 from cmem.errors import CmemError
 from cmem.importers import run as core
 from cmem.importers.past import Count, Limits
+from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.search import when
 
@@ -95,7 +96,7 @@ def later(home: str, env: Mapping[str, str]) -> str:
         return unknown  # the settings are not what was asked for
     if found is None:
         return unknown
-    size = f"{_n(found.calls, 'call')} with {found.input_tokens:,} tokens in"
+    size = f"{counted(found.calls, 'call')} with {found.input_tokens:,} tokens in"
     cost = "" if found.cost_usd is None else f", {anew.price(found.cost_usd)}"
     return (
         f"To have {anew.who(found)} look at them too, in about {size}{cost}: "
@@ -144,7 +145,7 @@ def _progress(*, quiet: bool) -> Iterator[core.Progress | None]:
                 return
             shown = time.monotonic()
             note = pace(done, total, time.monotonic() - began)
-            words = f"{count.prompts:,} prompts  {note}"
+            words = f"{counted(count.prompts, 'prompt')}  {note}"
             advance(done // MEGA, max(total // MEGA, 1), words)
 
         yield tell
@@ -170,10 +171,10 @@ def span(seconds: float) -> str:
 def told(report: core.Report) -> Iterator[str]:
     """The report as lines for a person."""
     what = (
-        f"{_n(report.sessions, 'session')}, {_n(report.prompts, 'prompt')} and "
-        f"{_n(report.tool_uses, 'tool use')}"
+        f"{counted(report.sessions, 'session')}, {counted(report.prompts, 'prompt')} and "
+        f"{counted(report.tool_uses, 'tool use')}"
     )
-    where = f"{_n(report.files, 'file')} ({report.bytes / MEGA:.1f} MB)"
+    where = f"{counted(report.files, 'file')} ({report.bytes / MEGA:.1f} MB)"
     folder = clean(report.folder, one_line=True)
     if report.dry_run:
         took = span(report.bytes / core.BYTES_PER_S)
@@ -181,21 +182,17 @@ def told(report: core.Report) -> Iterator[str]:
         return
     yield (
         f"Imported {what} from {where} of {folder}; extract made "
-        f"{_n(report.observations, 'observation')} and "
-        f"{_n(report.summaries, 'summary', 'summaries')}."
+        f"{counted(report.observations, 'observation')} and "
+        f"{counted(report.summaries, 'summary', 'summaries')}."
     )
     if report.unchanged:
-        yield f"Unchanged since the last import: {_n(report.unchanged, 'session')}."
+        yield f"Unchanged since the last import: {counted(report.unchanged, 'session')}."
     if report.held:
-        yield f"Known already: {_n(report.held, 'event')}."
+        yield f"Known already: {counted(report.held, 'event')}."
     if report.faulty:
         yield (
-            f"Could not be taken in, by a fault of cmem's: {_n(report.faulty, 'event')}; "
+            f"Could not be taken in, by a fault of cmem's: {counted(report.faulty, 'event')}; "
             "`cmem doctor` names it."
         )
     if report.withheld:
-        yield f"Left out, as filters and switches say: {_n(report.withheld, 'event')}."
-
-
-def _n(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+        yield f"Left out, as filters and switches say: {counted(report.withheld, 'event')}."

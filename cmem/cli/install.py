@@ -176,7 +176,7 @@ def _installed(
         first,
         f"Memories are kept in {place.home}, readable by you alone.",
         *provider.explain(place.home, chosen),
-        f"Next: start a {title} session; `cmem status` shows what arrives, "
+        f"Next: start a session of {title}; `cmem status` shows what arrives, "
         f"`{_undo(place)}` takes this out again.",
     ]
 

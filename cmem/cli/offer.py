@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cmem.cli import import_
 from cmem.importers import run as core
+from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def found(home: str, host: str, *, env: Mapping[str, str], user_home: str) -> Fo
 def told(host: str, past: Found) -> str:
     """The offer in one line."""
     count = len(past.groups)
-    sessions = "1 past session" if count == 1 else f"{count:,} past sessions"
+    sessions = counted(count, "past session")
     return (
         f"{sessions} ({past.bytes / import_.MEGA:.1f} MB) in "
         f"{clean(past.folder, one_line=True)}: `cmem import {host}` brings them in, in about "

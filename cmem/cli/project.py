@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cmem import here, projects_admin, settings
 from cmem.cli import output, place
 from cmem.errors import CmemError
+from cmem.plural import counted, named
 from cmem.store import connection, projects
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def _show_lines(found: Shown) -> list[Line]:
     lines += [_pair("alias", f"{one.kind} {one.alias}") for one in found.aliases]
     for one in found.sessions:
         title = one.title or one.cwd
-        text = f"N{one.id}  {output.when(one.last_event_at)}  {one.prompts} prompts  {title}"
+        text = f"N{one.id}  {output.when(one.last_event_at)}  {counted(one.prompts, 'prompt')}  {title}"
         lines.append(_pair("session", text))
     return lines
 
@@ -240,5 +241,5 @@ def _used(at: int | None) -> str:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    shown = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
+    shown = [named(count, name) for name, count in counts.items() if count]
     return ", ".join(shown) or "nothing"

@@ -11,6 +11,7 @@ from cmem import paths, settings
 from cmem.cli import asking, output, place
 from cmem.cli.writing import writer
 from cmem.errors import CmemError, UsageError
+from cmem.plural import counted
 from cmem.store import maintain, retention
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _days(given: str | None) -> int:
 
 
 def _ask(due: Pruned, days: int) -> None:
-    told = f"input and output of {due.rows} tool calls older than {days} days"
+    told = f"input and output of {_old(due.rows, days)}"
     if not asking.person():
         raise CmemError(f"nothing was pruned: that would be {told}; add --yes to do it")
     if not asking.agrees(f"Remove for good: {told}. Go on?"):
@@ -144,7 +145,11 @@ def _print(done: Pruned, values: Mapping[str, Any], *, days: int) -> int:
         )
         return 0
     verb = "Would remove" if values["dry_run"] else "Removed"
-    calls = "1 tool call" if done.rows == 1 else f"{done.rows} tool calls"
-    text = f"{verb} input and output of {calls} older than {days} days ({amount(done.bytes)})."
-    output.write_lines([output.plain(text if done.rows else f"Nothing is older than {days} days.")])
+    text = f"{verb} input and output of {_old(done.rows, days)} ({amount(done.bytes)})."
+    nothing = f"Nothing is older than {counted(days, 'day')}."
+    output.write_lines([output.plain(text if done.rows else nothing)])
     return 0
+
+
+def _old(rows: int, days: int) -> str:
+    return f"{counted(rows, 'tool call')} older than {counted(days, 'day')}"

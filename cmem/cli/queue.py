@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cmem.cli import asking, boundary, output, place
 from cmem.cli.writing import writer
 from cmem.errors import CmemError, UsageError
+from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.store import counts
 from cmem.store import queue as core
@@ -187,7 +188,7 @@ def _document(one: Unit) -> dict[str, Any]:
 
 
 def _line(one: Unit) -> Line:
-    tries = f"{one.attempts} attempt{'' if one.attempts == 1 else 's'}"
+    tries = counted(one.attempts, "attempt")
     line = [
         (f"{one.id:<4} ", "yellow"),
         (f"{one.kind:<7}  ", ""),
@@ -210,7 +211,7 @@ def _told(choice: Choice) -> str:
     if not choice.ids:
         return "nothing"
     number = len(choice.ids)
-    return f"{number} unit{'' if number == 1 else 's'} ({' '.join(map(str, choice.ids))})"
+    return f"{counted(number, 'unit')} ({' '.join(map(str, choice.ids))})"
 
 
 def _say(text: str) -> None:

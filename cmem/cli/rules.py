@@ -13,6 +13,7 @@ from cmem.cli import off as switches
 from cmem.errors import CmemError, UsageError
 from cmem.hosts import payload
 from cmem.hosts.wire import HOSTS
+from cmem.plural import counted
 from cmem.privacy import report
 
 if TYPE_CHECKING:
@@ -160,4 +161,4 @@ def _listed(document: Mapping[str, Any]) -> Iterator[Line]:
         yield _named("session off", session)
     for tier, where in (("hook", "cut in the hook"), ("ingest", "cut at ingest")):
         names = document["scrub"][tier]
-        yield _named(where, f"{len(names)} rules: {', '.join(names)}")
+        yield _named(where, f"{counted(len(names), 'rule')}: {', '.join(names)}")

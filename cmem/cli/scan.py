@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cmem import scan
 from cmem.cli import output, place
 from cmem.cli.writing import writer
+from cmem.plural import counted
 from cmem.store import stored_text
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ def _told(one: Found) -> str:
 
 
 def _sum(scanned: Scanned, *, fix: bool) -> str:
-    count = len(scanned.found)
+    count, rows = len(scanned.found), counted(scanned.rows, "row")
     if not count:
-        return f"No secret known to any rule in {scanned.rows} rows."
+        return f"No secret known to any rule in {rows}."
     if fix:
-        return f"Rewritten: {scanned.fixed} of {scanned.rows} rows."
-    return f"Secrets in {count} of {scanned.rows} rows; `cmem scan --fix` cuts them out."
+        return f"Rewritten: {scanned.fixed} of {rows}."
+    return f"Secrets in {count} of {rows}; `cmem scan --fix` cuts them out."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cmem.cli import items, output, place
 from cmem.cli.listing import newest_first, shown_by_day
 from cmem.errors import CmemError, UsageError
+from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.search import when
 from cmem.store import read, session_list
@@ -76,7 +77,7 @@ def _lines(one: Session) -> list[Line]:
         (one.tool_uses, "tool call"),
         (one.observations, "observation"),
     )
-    told = ", ".join(f"{number} {word}{'s' * (number != 1)}" for number, word in counts)
+    told = ", ".join(counted(number, word) for number, word in counts)
     first: Line = [
         (f"N{one.id}", output.STYLES["N"]),
         (f"  {output.when(one.last_event_at)}  ", "dim"),

@@ -11,6 +11,7 @@ from cmem import off as switches
 from cmem.cli import filtering, off, output, place
 from cmem.context import health
 from cmem.errors import ConfigError
+from cmem.plural import counted, named
 from cmem.store import batches, counts, last_run, pause
 from cmem.sync import last as sharing
 
@@ -169,7 +170,7 @@ def _ok(waiting: Spool, stored: StatusCounts, *, paused: Pause | None, left: str
         return left
     notes = [left] if left else []
     if waiting.dropped:
-        notes.append(f"{waiting.dropped} events dropped")
+        notes.append(f"{counted(waiting.dropped, 'event')} dropped")
     return "ok" + (f" ({', '.join(notes)})" if notes else "")
 
 
@@ -231,14 +232,13 @@ def _document(
 def _lines(document: dict[str, Any], *, bad: bool) -> list[Line]:
     waiting, work, stored = document["spool"], document["work"], document["counts"]
     spend = document["spend_today"]
-    counted = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in stored.items())
     lines = [
         _pair("health", document["health"], "bold red" if bad else "green"),
         _pair("home", document["home"]),
         _pair("provider", document["provider"]),
         _pair("waiting", ", ".join(f"{count} {name}" for name, count in waiting.items())),
         _pair("work", f"{work['pending']} pending, {work['parked']} parked"),
-        _pair("stored", counted),
+        _pair("stored", ", ".join(named(count, name) for name, count in stored.items())),
         _pair("last captured", _at(document["last_captured_at"])),
         _pair("last observed", _at(document["last_observed_at"])),
         _pair("spent today", _spent(spend, document["daily_budget"])),
@@ -255,7 +255,8 @@ def _lines(document: dict[str, Any], *, bad: bool) -> list[Line]:
     if filtered := filtering.told(document["filters"]):
         lines.append(_pair("filtered", filtered))
     if synced := document["sync"]:
-        told = f"{_at(synced['at'])}, {synced['machines']} other machines in {synced['folder']}"
+        machines = counted(synced["machines"], "other machine")
+        told = f"{_at(synced['at'])}, {machines} in {synced['folder']}"
         lines.append(_pair("synced", told))
     if document["off_sessions"]:
         lines.append(_pair("sessions off", ", ".join(document["off_sessions"])))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cmem import here, off, repo, settings, spool
 from cmem.cli import off as switched
 from cmem.cli import output, place
+from cmem.plural import counted
 from cmem.store import projects, recent
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def run(values: Mapping[str, Any]) -> int:
             }
         )
         return 0
-    told = [name, f"{memories} {'memory' if memories == 1 else 'memories'}"]
+    told = [name, counted(memories, "memory", "memories")]
     if items:
         told.append(f"{items} to do")
     if waiting:

@@ -12,6 +12,7 @@ from cmem.cli import boundary, output, place
 from cmem.cli.bringing import NAMES
 from cmem.cli.writing import trying
 from cmem.errors import CmemError
+from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.sync import run as core
 
@@ -61,16 +62,14 @@ def told(done: core.Report) -> Iterator[str]:
     verb = ("Would tell", "would take in") if done.dry_run else ("Told", "took in")
     news = done.changed if done.dry_run else done.told
     names = {**NAMES, **DECISIONS}
-    taken = [f"{count:,} {names[kind][count != 1]}" for kind, count in done.taken.items()]
-    machines = "1 other machine" if done.machines == 1 else f"{done.machines} other machines"
+    taken = [counted(count, *names[kind]) for kind, count in done.taken.items()]
+    machines = counted(done.machines, "other machine")
     yield f"{verb[0]} {news:,} news, {verb[1]} {', '.join(taken) or 'none'} of {machines}."
     if done.waiting:
-        yield (
-            f"Waiting for what is not in the folder yet: {done.waiting:,} records; "
-            "they come with a later sync."
-        )
+        waiting = counted(done.waiting, "record")
+        yield f"Waiting for what is not in the folder yet: {waiting}; a later sync takes it in."
     if done.bad:
-        yield f"Could not be read: {done.bad:,} lines; they are tried again next time."
+        yield f"Could not be read: {counted(done.bad, 'line')}; tried again next time."
 
 
 def _trouble(one: Trouble) -> str:

@@ -9,6 +9,7 @@ from cmem import trace as core
 from cmem.cli import output, place
 from cmem.errors import UsageError
 from cmem.explain import PROJECTS
+from cmem.plural import counted
 
 if TYPE_CHECKING:
     from cmem.cli.output import Line
@@ -107,7 +108,7 @@ def _turn(one: Mapping[str, Any]) -> str:
 
 
 def _unit(one: Mapping[str, Any]) -> str:
-    tries = f"{one['attempts']} attempt{'' if one['attempts'] == 1 else 's'}"
+    tries = counted(one["attempts"], "attempt")
     told = f"{one['id']} ({one['kind']}): {one['state']}, {tries}"
     if one["provider"]:
         model = f" {one['model']}" if one["model"] and one["model"] != one["provider"] else ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cmem import filters, off, paths
-from cmem.doctor.finding import ERROR, OK, Finding, count
+from cmem.doctor.finding import ERROR, OK, Finding
+from cmem.plural import counted
 
 
 def check(home: str) -> list[Finding]:
@@ -27,5 +28,5 @@ def judge(found: filters.Filters, left_out: int, *, config: str) -> Finding:
     active += [filters.SMALL] if found.small else []
     detail = ", ".join(active) if active else "none set, so every tool call is kept"
     if left_out:
-        detail += f"; {count(left_out, 'tool call')} left out (cmem status tells by which)"
+        detail += f"; {counted(left_out, 'tool call')} left out (cmem status tells by which)"
     return Finding(OK, "filters", detail)

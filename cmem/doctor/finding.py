@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cmem.plural import counted
+
 OK = "ok"
 WARN = "warn"
 ERROR = "error"
@@ -24,14 +26,9 @@ def healthy(findings: list[Finding]) -> bool:
     return all(one.level != ERROR for one in findings)
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """``1 event``, ``2 events``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def age(ms: int) -> str:
     """A duration in its largest whole unit."""
     for name, size in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000)):
         if ms >= size:
-            return count(ms // size, name)
+            return counted(ms // size, name)
     return "less than a minute"

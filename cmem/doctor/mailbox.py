@@ -9,7 +9,8 @@ from typing import NamedTuple
 from cmem import paths, spool_check
 from cmem.context import health
 from cmem.doctor import logs
-from cmem.doctor.finding import ERROR, OK, WARN, Finding, age, count
+from cmem.doctor.finding import ERROR, OK, WARN, Finding, age
+from cmem.plural import counted
 
 COMPRESS = "cmem compress"
 
@@ -32,7 +33,7 @@ def check(home: str, *, now: int) -> list[Finding]:
 def judge(seen: spool_check.State | None, lost: Lost, *, now: int) -> Finding:
     """Whether the mailbox can be read, and whether anybody empties it."""
     if seen is None:
-        return Finding(OK, "spool", f"no spool.db yet, {count(lost.spilled, 'spilled event')}")
+        return Finding(OK, "spool", f"no spool.db yet, {counted(lost.spilled, 'spilled event')}")
     if seen.trouble:
         detail = f"spool.db cannot be used: {seen.trouble}; hooks keep events as files meanwhile"
         newer = "this cmem knows" in seen.trouble
@@ -41,7 +42,7 @@ def judge(seen: spool_check.State | None, lost: Lost, *, now: int) -> Finding:
     if late:
         return Finding(ERROR, "spool", late.partition(": run")[0], COMPRESS)
     oldest = f", the oldest for {age(now - seen.oldest_at)}" if seen.oldest_at is not None else ""
-    return Finding(OK, "spool", f"{count(seen.waiting, 'event')} waiting{oldest}")
+    return Finding(OK, "spool", f"{counted(seen.waiting, 'event')} waiting{oldest}")
 
 
 def look(home: str) -> Lost:
@@ -58,16 +59,16 @@ def look(home: str) -> Lost:
 def judge_lost(lost: Lost, *, home: str) -> Iterator[Finding]:
     """Events that took the second way, or none."""
     if lost.spilled:
-        detail = f"{count(lost.spilled, 'event')} waiting as files, because spool.db did not take"
+        detail = f"{counted(lost.spilled, 'event')} waiting as files, because spool.db did not take"
         yield Finding(WARN, "spilled events", detail + " them", COMPRESS)
     if lost.bad:
         folder = paths.spill_dir(home) + "/bad"
-        detail = f"{count(lost.bad, 'event')} could not be read and lie in {folder}"
+        detail = f"{counted(lost.bad, 'event')} could not be read and lie in {folder}"
         yield Finding(WARN, "unreadable events", detail, f"look at them, then rm -r '{folder}'")
     if lost.dropped:
         file = paths.dropped_file(home)
         why = logs.why_dropped(home) or "see hook.log"
-        detail = f"{count(lost.dropped, 'event')} could not be kept at all: {why}"
+        detail = f"{counted(lost.dropped, 'event')} could not be kept at all: {why}"
         yield Finding(WARN, "dropped events", detail, f"rm '{file}' starts counting anew")
     if not any(lost):
         yield Finding(OK, "lost events", "none was dropped, none is unreadable")

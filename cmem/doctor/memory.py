@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from cmem import batch, breaker, budget, fitness
 from cmem.breaker import fingerprint
 from cmem.context import health
-from cmem.doctor.finding import ERROR, OK, WARN, Finding, count
+from cmem.doctor.finding import ERROR, OK, WARN, Finding
 from cmem.errors import CmemError
 from cmem.observer.providers import anthropic
+from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.settings import Settings
 from cmem.store import batches, connection, counts, pause
@@ -66,11 +67,11 @@ def judge(state: store.State | None) -> Iterator[Finding]:
 def judge_index(state: store.State) -> Finding:
     """The index knows each document once, by terms made as this version makes them."""
     if state.indexed != state.documents:
-        detail = f"{count(state.documents, 'document')}, but {state.indexed:,} in the index"
+        detail = f"{counted(state.documents, 'document')}, but {state.indexed:,} in the index"
     elif state.segmenter != store.SEGMENTER:
         detail = f"made by rules {state.segmenter}, this cmem searches by rules {store.SEGMENTER}"
     else:
-        return Finding(OK, "index", f"all of {count(state.documents, 'document')}")
+        return Finding(OK, "index", f"all of {counted(state.documents, 'document')}")
     fix = "cmem doctor --repair; `cmem get` and `cmem timeline` go on working meanwhile"
     return Finding(ERROR, "index", detail, fix)
 
@@ -117,7 +118,7 @@ def judge_work(work: counts.Work, *, last_observed: int | None, now: int) -> Fin
     late = health.stalled(oldest_pending=work.oldest_at, last_success=last_observed, now=now)
     if late:
         return Finding(ERROR, "work", late.partition(": run")[0], COMPRESS)
-    return Finding(OK, "work", f"{count(work.pending, 'turn')} waiting to be observed")
+    return Finding(OK, "work", f"{counted(work.pending, 'turn')} waiting to be observed")
 
 
 def judge_parked(reasons: list[tuple[str, int]]) -> Finding:
@@ -127,7 +128,7 @@ def judge_parked(reasons: list[tuple[str, int]]) -> Finding:
         f"{number} × {clean(reason, one_line=True) or 'no reason kept'}"
         for reason, number in reasons[:SHOWN_REASONS]
     )
-    detail = f"{count(total, 'turn')} could not be observed and put aside: {told}"
+    detail = f"{counted(total, 'turn')} could not be observed and put aside: {told}"
     fix = "`cmem queue retry --all` tries them again, `cmem queue drop --all` gives them up"
     return Finding(WARN, "parked work", detail, fix)
 
@@ -135,5 +136,5 @@ def judge_parked(reasons: list[tuple[str, int]]) -> Finding:
 def judge_pause(current: pause.Pause, *, now: int) -> Finding:
     """The provider is left alone for now."""
     seconds = max(1, (current.until - now) // 1000)
-    detail = f"the provider is not asked for {count(seconds, 'second')}: {current.reason}"
+    detail = f"the provider is not asked for {counted(seconds, 'second')}: {current.reason}"
     return Finding(WARN, "paused", clean(detail, one_line=True), "cmem compress, after that time")

@@ -7,7 +7,8 @@ import stat
 from typing import NamedTuple
 
 from cmem import fitness
-from cmem.doctor.finding import ERROR, OK, WARN, Finding, count
+from cmem.doctor.finding import ERROR, OK, WARN, Finding
+from cmem.plural import counted
 
 MEMORIES = ("memory.db", "spool.db")
 FILES = (*MEMORIES, "config.toml", "hook.py", "install.json")
@@ -111,7 +112,7 @@ def judge_mount(mounts: str, path: str, *, home: str) -> Finding:
 
 def judge_space(free: int, *, home: str) -> Finding:
     """Whether there is room for events and the log of a write."""
-    detail = f"{count(free // MIB, 'MiB', 'MiB')} free where {home} is"
+    detail = f"{counted(free // MIB, 'MiB', 'MiB')} free where {home} is"
     if free < NO_SPACE:
         return Finding(ERROR, "disk space", detail, "make room: events are lost when it is full")
     if free < LITTLE_SPACE:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cmem.doctor.finding import OK, WARN, Finding, age, count
+from cmem.doctor.finding import OK, WARN, Finding, age
 from cmem.errors import CmemError
+from cmem.plural import counted
 from cmem.settings import Settings
 from cmem.sync import run
 from cmem.sync.last import Last, last
@@ -33,7 +34,7 @@ def judge(before: Last | None, *, now: int) -> Finding:
     if before is None:
         return Finding(WARN, "sync", "never yet with the folder of the settings", "cmem sync")
     ago = age(max(now - before.at, 0))
-    detail = f"{ago} ago, {count(before.machines, 'other machine')} in {before.folder}"
+    detail = f"{ago} ago, {counted(before.machines, 'other machine')} in {before.folder}"
     if now - before.at > LONG_MS:
         return Finding(WARN, "sync", detail, "cmem sync; sync_auto = true does so by itself")
     return Finding(OK, "sync", detail)

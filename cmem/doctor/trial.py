@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import ingest, lock, off, paths, spill, spool, spool_check
 from cmem.doctor import registered
-from cmem.doctor.finding import ERROR, OK, WARN, Finding, count
+from cmem.doctor.finding import ERROR, OK, WARN, Finding
 from cmem.doctor.registered import Hook, Settings
 from cmem.errors import CmemError
 from cmem.hosts.wire import HOSTS
 from cmem.model import Entry
+from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.search import run as searching
 from cmem.store import check as store
@@ -249,9 +250,9 @@ def _follow(conn: apsw.Connection, mailbox: str, probe: Probe, *, now: int) -> s
     with store.trial(conn):
         taken = ingest.ingest(mailbox, conn, now=now)
         if taken.events != 1 or taken.unreadable:
-            return f"ingest took in {count(taken.events, 'event')}, {taken.unreadable} unreadable"
+            return f"ingest took in {counted(taken.events, 'event')}, {taken.unreadable} unreadable"
         filters = searching.Filters(kinds=("P",), session=probe.session)
         found = searching.search(conn, text=probe.word, filters=filters, limit=2, now=now)
     if len(found.hits) != 1 or probe.session != found.hits[0].host_session:
-        return f"search gives {count(len(found.hits), 'hit')} for the one test event"
+        return f"search gives {counted(len(found.hits), 'hit')} for the one test event"
     return ""

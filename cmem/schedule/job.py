@@ -29,7 +29,9 @@ class When(NamedTuple):
 
     @property
     def words(self) -> str:
-        return f"every {self.every} minutes" if self.every else f"at {self.clock}"
+        if not self.every:
+            return f"at {self.clock}"
+        return "every minute" if self.every == 1 else f"every {self.every} minutes"
 
     @property
     def clock(self) -> str:

@@ -113,15 +113,15 @@ def test_list_as_text(stored: Path, there: Path) -> None:
         [
             "3",
             " Calc",
-            "1 sessions, 1 prompts",
+            "1 session, 1 prompt",
             str(there),
             "maybe what became of 1: `cmem project merge 1 3`",
         ],
-        ["2", " notes", "1 sessions, 1 prompts", "/src/notes (gone)"],
+        ["2", " notes", "1 session, 1 prompt", "/src/notes (gone)"],
         [
             "1",
             " calc",
-            "1 sessions, 1 prompts, 2 tool uses, 2 observations, 1 summaries",
+            "1 session, 1 prompt, 2 tool uses, 2 observations, 1 summary",
             "/src/calc (gone)",
         ],
     ]
@@ -204,7 +204,7 @@ def test_merge_and_back(stored: Path) -> None:
     assert hits("notes", "prompt") == ["P2"]
     told = ok("merge", "notes", "1")
     assert told == (
-        "Merged notes (2) with 1 sessions, 1 prompts into calc (1). "
+        "Merged notes (2) with 1 session, 1 prompt into calc (1). "
         "`cmem project unmerge 2` takes it back.\n"
     )
     assert listed("id", "merged_into") == [(3, None), (2, 1), (1, None)]

@@ -205,7 +205,7 @@ def test_vacuum_gives_the_space_back(home: Path, store: apsw.Connection) -> None
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        ((), 1, "nothing was pruned: that would be input and output of 1 tool calls older than 30"),
+        ((), 1, "nothing was pruned: that would be input and output of 1 tool call older than 30"),
         (("--older", "x"), 2, "--older x: a number of days such as 30d"),
         (("--older", "0"), 2, "--older 0: a number of days such as 30d"),
     ],

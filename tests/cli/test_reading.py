@@ -263,7 +263,7 @@ def test_status_has_the_contracts_keys(stored: Path, home: Path) -> None:
     lines = ok("status", cwd=stored).split("\n")
     assert lines[0] == "health:        ok"
     assert lines[5] == (
-        "stored:        1 sessions, 1 prompts, 2 tool uses, 2 observations, 1 summaries"
+        "stored:        1 session, 1 prompt, 2 tool uses, 2 observations, 1 summary"
     )
 
 
@@ -501,4 +501,4 @@ def test_a_budget_is_a_number_above_zero_and_too_small_a_one_is_said(stored: Pat
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == b"cmem: --budget must be at least 1\n"
     shown = support.run_cmem("context", "--project", "calc", "--budget", "1").stdout.decode()
-    assert shown.startswith("a budget of 1 tokens has room for none of the ")
+    assert shown.startswith("a budget of 1 token has no room for any of the ")

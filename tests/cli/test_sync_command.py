@@ -28,8 +28,8 @@ def test_the_report_is_told_in_words() -> None:
     told = "2 things forgotten or brought back, 1 other decision, 1,200 observations"
     assert list(command.told(DONE)) == [
         f"Told 4 news, took in {told} of 2 other machines.",
-        "Waiting for what is not in the folder yet: 3 records; they come with a later sync.",
-        "Could not be read: 1 lines; they are tried again next time.",
+        "Waiting for what is not in the folder yet: 3 records; a later sync takes it in.",
+        "Could not be read: 1 line; tried again next time.",
     ]
     quiet = DONE._replace(taken={}, machines=1, waiting=0, bad=0, dry_run=True)
     assert list(command.told(quiet)) == [

@@ -209,7 +209,7 @@ def test_what_is_unknown_says_where_it_may_have_gone(home: Path) -> None:
     (home / "dropped").write_bytes(b"..")
     told = fails("toolu_0001")
     assert told.startswith(
-        "cmem: nothing is known of toolu_0001 (2 events were dropped, 1 tool calls were left out "
+        "cmem: nothing is known of toolu_0001 (2 events were dropped, 1 tool call left out "
         "by filters); give T9"
     )
     assert fails("O99").startswith("cmem: nothing is known of O99")

@@ -35,7 +35,7 @@ def test_install_says_in_plain_words_what_it_did(tmp_path: Path, settings: Path)
         f"Memories are kept in {tmp_path}/home, readable by you alone.\n"
         "Provider: extract. Observations are made by rules on this machine; nothing leaves it, "
         "and it costs nothing.\n"
-        "Next: start a Claude Code session; `cmem status` shows what arrives, "
+        "Next: start a session of Claude Code; `cmem status` shows what arrives, "
         "`cmem uninstall` takes this out again.\n"
     )
     assert set(_commands(settings)) == set(REGISTERED)

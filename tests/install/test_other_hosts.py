@@ -220,7 +220,7 @@ def test_install_says_what_it_did_and_uninstall_leaves_nothing(host: str, tmp_pa
         f"Memories are kept in {tmp_path}/home, readable by you alone.\n"
         "Provider: extract. Observations are made by rules on this machine; nothing leaves it, "
         "and it costs nothing.\n"
-        f"Next: start a {TITLES[host]} session; `cmem status` shows what arrives, "
+        f"Next: start a session of {TITLES[host]}; `cmem status` shows what arrives, "
         f"`cmem uninstall {host}` takes this out again.\n"
     )
     before = path.read_bytes()
