@@ -192,6 +192,7 @@ def _uninstall(place: Place, options: Mapping[str, object]) -> int:
     if options.get("dry_run"):
         return _show_plans(plans, as_json=bool(options.get("json")))
     changed = _carry_out(place, files) if os.path.isdir(place.home) or _any(plans) else []
+    told = _told(place.home) if options.get("purge") else ""
     left = purge.purge(place.home) if options.get("purge") else []
     report = {
         "host": place.host.HOST,
@@ -200,11 +201,14 @@ def _uninstall(place: Place, options: Mapping[str, object]) -> int:
         "home": place.home,
         "purged": bool(options.get("purge")),
         "left": left,
+        "synced": told,
     }
     if options.get("json"):
         print(json.dumps(report))
     else:
         print("\n".join(_uninstalled(place, changed, left, purged=bool(options.get("purge")))))
+        if told:
+            print(f"What other machines were told stays in {told}; delete it if it should go too.")
     return 0
 
 
@@ -231,6 +235,13 @@ def _carry_out(place: Place, files: Mapping[str, Host]) -> list[str]:
             schedules.remove_all(place.home, schedules.here(settings.environment()))
             purge.remove_launcher(place.home)
     return [one.plan.target.named for one in done if one.plan.changes]
+
+
+def _told(home: str) -> str:
+    """The file in a sync folder that the memory leaves behind; "" for none."""
+    from cmem.sync import last  # here, because it is asked for once
+
+    return last.own_file(home)
 
 
 def _uninstalled(place: Place, changed: list[str], left: list[str], *, purged: bool) -> list[str]:

@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from machines import Machine
 from support import REGISTERED, ROOT, clean_env, run_cmem
 
 from cmem.install import claude_code
+from cmem.sync import last
 
 REFUSED = b'{\n  // mine\n  "model": "opus"\n}\n'
 
@@ -70,6 +72,7 @@ def test_install_and_uninstall_as_documents(tmp_path: Path, settings: Path) -> N
         "home": str(tmp_path / "home"),
         "purged": False,
         "left": [],
+        "synced": "",
     }
     assert settings.read_text() == "{}"
     assert list((tmp_path / "home").glob("hook.*")) == []
@@ -296,3 +299,26 @@ def test_a_setting_brings_a_hook_of_its_own_and_takes_it_along(
     run_cmem("install", "--yes")
     run_cmem("uninstall")
     assert not settings.exists()
+
+
+def test_purge_names_the_file_that_other_machines_read(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, "a")
+    assert last.own_file(str(machine.home)) == ""
+    machine.note("told to others")
+    machine.sync()
+    own = machine.own
+    machine.conn.close()
+    assert last.own_file(str(machine.home)) == str(own)
+    done = run_cmem("uninstall", "--purge", "--yes", CMEM_HOME=str(machine.home))
+    assert done.stdout.decode().splitlines()[-2:] == [
+        f"Deleted {machine.home}.",
+        f"What other machines were told stays in {own}; delete it if it should go too.",
+    ]
+    assert (machine.home.exists(), own.exists()) == (False, True)
+
+
+def test_no_file_is_told_of_a_memory_that_cannot_be_read(home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    for content in (b"", b"no database" * 1000):
+        (home / "memory.db").write_bytes(content)
+        assert last.own_file(str(home)) == ""
