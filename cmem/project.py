@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cmem.model import ProjectIdentity
-
     Identity = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 
 UNSORTED = "unsorted"
@@ -23,34 +21,6 @@ TEMP_DIRS = frozenset({
     "/private/tmp", "/private/var/tmp", "/private/var/folders",
 })  # fmt: skip
 NAME_LIMIT = 120
-
-
-def identify(
-    *,
-    cwd: str,
-    repo: "tuple[str, str, str, str]",
-    remote: str,
-    project_env: str,
-    user_home: str,
-    temp_dir: str,
-    sub_project: str = "",
-    spell: "Callable[[str], str]" = str,
-) -> "ProjectIdentity":
-    """``identify_parts`` as the named tuple (whose module costs a hot command 10 ms)."""
-    from cmem.model import ProjectIdentity
-
-    return ProjectIdentity(
-        *identify_parts(
-            cwd=cwd,
-            repo=repo,
-            remote=remote,
-            project_env=project_env,
-            user_home=user_home,
-            temp_dir=temp_dir,
-            sub_project=sub_project,
-            spell=spell,
-        )
-    )
 
 
 def identify_parts(
@@ -64,7 +34,8 @@ def identify_parts(
     sub_project: str = "",
     spell: "Callable[[str], str]" = str,
 ) -> "Identity":
-    """(key, source, name, root, aliases), in the order of ``ProjectIdentity``.
+    """(key, source, name, root, aliases), in the order of ``ProjectIdentity``, whose module costs a
+    hot command 10 ms.
 
     ``sub_project`` is what a file of the repository calls the part that ``cwd`` is in. It can
     only ever name a part of that repository: a folder without one has none. ``spell``: the one

@@ -92,6 +92,12 @@ def add_unit(conn: apsw.Connection, turn: int, *, kind: str = "turn", reason: st
     return units.create(conn, kind=kind, session_id=session, turn_id=turn, reason=reason, now=T0)
 
 
+def park(conn: apsw.Connection, unit: int, error: str, now: int) -> None:
+    """The pending unit is put aside."""
+    query = "UPDATE work_units SET state = 'parked', error = ?, finished_at = ? WHERE id = ?"
+    conn.execute(query, (error, now, unit)).fetchall()
+
+
 def draft(title: str = "Swapped operands in subtract", **changes: object) -> ObservationDraft:
     made = ObservationDraft(
         type="bugfix",

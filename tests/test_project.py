@@ -16,9 +16,10 @@ NO_REPO = Repo("", "", "", "")
 def identify(
     cwd: str, repo: Repo = NO_REPO, *, remote: str = "", env: str = "", temp: str = "/scratch"
 ) -> ProjectIdentity:
-    return project.identify(
+    found = project.identify_parts(
         cwd=cwd, repo=repo, remote=remote, project_env=env, user_home="/home/Ann", temp_dir=temp
     )
+    return ProjectIdentity(*found)
 
 
 def test_repository_with_a_remote_is_named_by_it() -> None:

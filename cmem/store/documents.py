@@ -13,7 +13,7 @@ import apsw
 
 from cmem.store import meta, segment
 from cmem.store.connection import transaction
-from cmem.store.rows import row, rows, value
+from cmem.store.rows import row, rows
 
 _COLUMNS = "title, body, meta, x, k"
 
@@ -60,13 +60,12 @@ def refresh(conn: apsw.Connection, kind: str, ref: int, change: Callable[[], Non
         _index(conn, document)
 
 
-def reindex(conn: apsw.Connection, progress: Callable[[int, int], None] | None = None) -> int:
+def reindex(conn: apsw.Connection) -> int:
     """Build the index anew from the rows, in short transactions; return the documents in it.
 
-    ``progress`` is told (done, all). Until it returns, searches find only what is done."""
+    Until it returns, searches find only what is done."""
     with transaction(conn):
         conn.execute("INSERT INTO documents_fts(documents_fts) VALUES('delete-all')").fetchall()
-    total = int(value(conn, "SELECT count(*) FROM documents"))
     done, last = 0, 0
     while True:
         with transaction(conn):
@@ -77,8 +76,6 @@ def reindex(conn: apsw.Connection, progress: Callable[[int, int], None] | None =
         if not batch:
             break
         done, last = done + len(batch), batch[-1]
-        if progress:
-            progress(done, total)
     meta.put(conn, "segmenter_version", segment.SEGMENTER_VERSION)
     return done
 

@@ -11,6 +11,7 @@ from cmem.store.rows import value
 
 SEEN_KEPT_MS = 30 * 86_400_000
 MERGE_PAGES = 64
+_PAGES = 256
 
 
 def merge_index(conn: apsw.Connection, *, budget_ms: int) -> None:
@@ -40,9 +41,9 @@ def truncate_wal(conn: apsw.Connection) -> bool:
     return row[0] == 0
 
 
-def return_space(conn: apsw.Connection, *, pages: int = 256) -> None:
-    """Give up to ``pages`` free pages back to the file system."""
-    conn.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
+def return_space(conn: apsw.Connection) -> None:
+    """Give some free pages back to the file system."""
+    conn.execute(f"PRAGMA incremental_vacuum({_PAGES})").fetchall()
 
 
 def free_pages(conn: apsw.Connection) -> int:

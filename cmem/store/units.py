@@ -8,7 +8,7 @@ the unit and ended, and did not merely wait for an answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import apsw
@@ -50,6 +50,7 @@ HALF_OF = "half of "
 # What the error of a unit ends with that has failed where others were answered.
 SUSPECT = "; others are answered"
 PATIENCE = 3  # such failures until it is halved
+_KINDS = ("turn", "summary")
 
 
 def create(
@@ -67,7 +68,6 @@ def create(
 def next_pending(
     conn: apsw.Connection,
     *,
-    kinds: Sequence[str] = ("turn", "summary"),
     exclude: Collection[int] = (),
     session: str | None = None,
 ) -> int | None:
@@ -76,7 +76,7 @@ def next_pending(
     ``exclude`` are the units already tried in this run: they and their halves wait for the
     next one. ``session`` is a host's session id or ``N4``. A unit that has killed its process
     over and over is parked on the way."""
-    found = (_first(conn, kind=kind, exclude=exclude, session=session) for kind in kinds)
+    found = (_first(conn, kind=kind, exclude=exclude, session=session) for kind in _KINDS)
     return min((unit_id for unit_id in found if unit_id is not None), default=None)
 
 
@@ -254,17 +254,6 @@ def kin(conn: apsw.Connection, unit_id: int) -> list[int]:
     query = """SELECT u.id FROM work_units u JOIN work_units w ON w.turn_id = u.turn_id
         WHERE w.id = ?1 AND u.id <> ?1 AND u.state = 'pending' AND u.kind = 'turn'"""
     return [int(found[0]) for found in rows(conn, query, (unit_id,))]
-
-
-def park(conn: apsw.Connection, unit_id: int, error: str, now: int) -> None:
-    """Put a pending unit aside until a person retries it."""
-    with transaction(conn):
-        conn.execute(
-            """UPDATE work_units SET crashes = max(crashes - 1, 0), error = ?
-            WHERE id = ? AND state = 'pending'""",
-            (cleaning.error(error), unit_id),
-        )
-        _set_state(conn, unit_id, state="parked", now=now)
 
 
 def retry(conn: apsw.Connection, unit_id: int) -> bool:

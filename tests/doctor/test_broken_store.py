@@ -16,7 +16,7 @@ from cmem import breaker, budget, hooklog, paths, runlog, spill, spool
 from cmem.breaker import fingerprint
 from cmem.doctor import memory, provider
 from cmem.doctor.finding import Finding
-from cmem.store import check, connection, migrations, pause, units
+from cmem.store import check, connection, migrations, pause
 
 DAY = 86_400_000
 
@@ -154,7 +154,7 @@ def test_parked_and_stalled_work(installed: Any) -> None:
     session = seeding.add_session(conn)
     for number in (1, 2):
         unit = seeding.add_unit(conn, seeding.add_turn(conn, session, number))
-        units.park(conn, unit, "unusable: no block", _now())
+        seeding.park(conn, unit, "unusable: no block", _now())
     seeding.add_unit(conn, seeding.add_turn(conn, session, 3))  # waits since 2025
     conn.close()
     assert installed.faults() == [("error", "work"), ("warn", "parked work")]

@@ -57,7 +57,7 @@ def test_status_counts_what_is_there(conn: apsw.Connection) -> None:
     observe(conn, 1, at=NOW - 1)
     observe(conn, 2, at=NOW)
     parked, pending = seeding.add_unit(conn, headless), seeding.add_unit(conn, headless)
-    units.park(conn, parked, "no use", NOW)
+    seeding.park(conn, parked, "no use", NOW)
     conn.execute("UPDATE work_units SET created_at = 77 WHERE id = ?", (pending,))
     conn.execute("UPDATE sessions SET last_event_at = ? WHERE id = ?", (NOW + 3, session))
     assert counts.status_counts(conn, midnight=NOW) == counts.StatusCounts(

@@ -52,9 +52,9 @@ def test_summary_waits_for_the_turns_of_its_session_only(conn: apsw.Connection) 
     summary = seeding.add_unit(conn, turn, kind="summary", reason="end")
     _, other = turn_with_tools(conn, 1, "b")
     assert units.next_pending(conn, exclude={unit, other}) is None
-    units.park(conn, unit, "no use", NOW)
-    assert units.next_pending(conn, kinds=("summary",)) == summary
-    assert units.next_pending(conn, kinds=("turn",)) == other
+    seeding.park(conn, unit, "no use", NOW)
+    assert units.next_pending(conn, exclude={other}) == summary
+    assert units.next_pending(conn, exclude={summary}) == other
 
 
 def test_unit_of_a_hidden_turn_is_not_next_and_holds_nothing_up(conn: apsw.Connection) -> None:
@@ -309,11 +309,10 @@ def test_one_bad_event_is_parked_alone(conn: apsw.Connection) -> None:
 
 def test_settled_unit_stays_as_it_is(conn: apsw.Connection) -> None:
     _, unit = turn_with_tools(conn, 2)
-    units.park(conn, unit, "by hand", NOW)
+    seeding.park(conn, unit, "no use", NOW)
     before = rows(conn, "SELECT * FROM work_units")
     assert units.fail(conn, unit, error="late", now=NOW) == "parked"
     units.give_back(conn, unit)
-    units.park(conn, unit, "again", NOW + 1)
     assert units.count_attempt(conn, unit) == 0
     assert rows(conn, "SELECT * FROM work_units") == before
 
@@ -321,7 +320,7 @@ def test_settled_unit_stays_as_it_is(conn: apsw.Connection) -> None:
 def test_message_kept_with_a_unit_holds_no_secret(conn: apsw.Connection) -> None:
     _, unit = turn_with_tools(conn, 1)
     secret = "ghp_" + "a1B2" * 9
-    units.park(conn, unit, f"400\n\x1b[31mbad {secret}", NOW)
+    units.fail(conn, unit, error=f"400\n\x1b[31mbad {secret}", now=NOW)
     kept = rows(conn, "SELECT error FROM work_units")[0][0]
     assert secret not in kept
     assert kept.startswith("400 bad [REDACTED")
@@ -401,7 +400,7 @@ def test_a_summary_that_had_nothing_to_tell_waits_for_a_turn_that_is_tried_again
         found[number] = seeding.add_unit(conn, turn)
         summary = seeding.add_unit(conn, turn, kind="summary", reason="end")
         conn.execute("UPDATE work_units SET state = ? WHERE id = ?", (state, summary)).fetchall()
-        units.park(conn, found[number], "no use", NOW)
+        seeding.park(conn, found[number], "no use", NOW)
 
     def summaries() -> list[str]:
         query = "SELECT state FROM work_units WHERE kind = 'summary' ORDER BY turn_id"
