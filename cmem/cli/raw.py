@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cmem.cli import boundary, full, output, place
-from cmem.errors import CmemError
+from cmem.cli import known, place
 from cmem.store import read
 
 if TYPE_CHECKING:
@@ -17,25 +16,7 @@ if TYPE_CHECKING:
 
 def run(values: Mapping[str, Any]) -> int:
     """Print the tool calls behind the known ids; 1 when one is unknown, which is then named."""
-    conn = place.store()
-    if conn is None:
-        raise CmemError(f"no memories yet, so no {', '.join(values['ids'])}")
-    try:
-        found, unknown = _load(conn, values["ids"])
-    finally:
-        conn.close()
-    if len(unknown) == len(values["ids"]):
-        raise CmemError(f"no such memory: {', '.join(unknown)}")
-    if values["json"]:
-        output.write_json({"items": found})
-    elif found:
-        output.write_lines(full.lines(found))
-    else:
-        output.write_lines([output.plain("no tool calls behind that")])
-    if unknown:
-        boundary.complain(f"no such memory: {', '.join(unknown)}")
-        return 1
-    return 0
+    return known.show(values, _load, nothing="no tool calls behind that")
 
 
 def _load(conn: apsw.Connection, ids: list[str]) -> tuple[list[Record], list[str]]:
