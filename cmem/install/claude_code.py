@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cmem.install import hooks_json
 from cmem.install.host import RefusedError, Registration
+from cmem.install.own_part import OwnPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -41,6 +42,8 @@ EVENTS = tuple(TIMEOUTS)
 # Event → the setting without which it is not registered, and the tools it is for.
 OPTIONAL: Mapping[str, str] = {"PreToolUse": "recall_files"}
 MATCHERS: Mapping[str, str] = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit"}
+_PART = OwnPart(hooks_json, HOST, (*EVENTS, *OPTIONAL), matchers=MATCHERS)
+add, take_out, created_by = _PART.add, _PART.take_out, _PART.created_by
 
 
 def settings_path(*, env: Mapping[str, str], user_home: str, scope: str, cwd: str) -> str:
@@ -72,31 +75,11 @@ def parse_command(command: object) -> Registration | None:
     return hooks_json.parse_command(command, HOST)
 
 
-def add(text: str, wanted: Mapping[str, dict[str, object]], *, launcher: str) -> str:
-    """The settings with each wanted hook registered exactly once, and no older one of ours."""
-    return hooks_json.add(text, wanted, _ours(launcher))
-
-
-def take_out(text: str, *, launcher: str, created: Collection[str] | None) -> str:
-    """The settings without our hooks, nor the emptied containers among ``created`` (names as
-    ``created_by`` gives them; None: there is no record, so every container we emptied)."""
-    return hooks_json.take_out(text, _ours(launcher), created=created)
-
-
-def created_by(before: str) -> list[str]:
-    """Which containers a registration in ``before`` has to make: "hooks", "hooks.EVENT"."""
-    return hooks_json.created_by(before, _ours(""))
-
-
 def warnings(text: str, *, launcher: str) -> list[str]:
     """What in the settings keeps our hooks from running, or makes them run twice."""
-    found = hooks_json.other_homes(text, _ours(launcher))
+    found = _PART.warnings(text, launcher=launcher)
     if hooks_json.value_of(text, "disableAllHooks") is True:
         found.insert(
             0, "disableAllHooks is true in these settings: no hook runs until it is removed"
         )
     return found
-
-
-def _ours(launcher: str) -> hooks_json.Ours:
-    return hooks_json.Ours(HOST, (*EVENTS, *OPTIONAL), launcher, MATCHERS)

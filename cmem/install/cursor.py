@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cmem.install import hook_list, hooks_json
+from cmem.install import hook_list
 from cmem.install.hook_list import snippet
+from cmem.install.own_part import OwnPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = [
     "EVENTS", "HOST", "NOTICE", "OWN_SCOPE", "TITLE", "UNTRIED", "add", "created_by", "hooks",
@@ -35,6 +36,9 @@ TIMEOUTS = {
     "sessionEnd": 10,
 }
 EVENTS = tuple(TIMEOUTS)
+_PART = OwnPart(hook_list, HOST, EVENTS)
+add, take_out, created_by = _PART.add, _PART.take_out, _PART.created_by
+warnings = _PART.warnings
 
 
 def settings_path(*, env: Mapping[str, str], user_home: str, scope: str, cwd: str) -> str:
@@ -48,27 +52,3 @@ def hooks(command: Callable[[str], str]) -> dict[str, dict[str, object]]:
         event: {"command": command(event), "timeout": timeout}
         for event, timeout in TIMEOUTS.items()
     }
-
-
-def add(text: str, wanted: Mapping[str, dict[str, object]], *, launcher: str) -> str:
-    """The file with each wanted hook registered exactly once, and no older one of ours."""
-    return hook_list.add(text, wanted, _ours(launcher))
-
-
-def take_out(text: str, *, launcher: str, created: Collection[str] | None) -> str:
-    """The file without our hooks, nor the emptied containers among ``created``."""
-    return hook_list.take_out(text, _ours(launcher), created=created)
-
-
-def created_by(before: str) -> list[str]:
-    """What a registration in ``before`` has to make: "version", "hooks", "hooks.EVENT"."""
-    return hook_list.created_by(before, _ours(""))
-
-
-def warnings(text: str, *, launcher: str) -> list[str]:
-    """What in the file makes our hooks run twice."""
-    return hook_list.other_homes(text, _ours(launcher))
-
-
-def _ours(launcher: str) -> hooks_json.Ours:
-    return hooks_json.Ours(HOST, EVENTS, launcher)

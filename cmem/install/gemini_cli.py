@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from cmem.install import hooks_json
 from cmem.install.hooks_json import snippet
+from cmem.install.own_part import OwnPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = [
     "EVENTS", "HOST", "NOTICE", "OWN_SCOPE", "TITLE", "add", "created_by", "hooks",
@@ -30,6 +31,8 @@ TIMEOUTS = {
     "SessionEnd": 5_000,
 }
 EVENTS = tuple(TIMEOUTS)
+_PART = OwnPart(hooks_json, HOST, EVENTS)
+add, take_out, created_by = _PART.add, _PART.take_out, _PART.created_by
 
 
 def settings_path(*, env: Mapping[str, str], user_home: str, scope: str, cwd: str) -> str:
@@ -43,28 +46,9 @@ def hooks(command: Callable[[str], str]) -> dict[str, dict[str, object]]:
     return hooks_json.hooks(command, TIMEOUTS)
 
 
-def add(text: str, wanted: Mapping[str, dict[str, object]], *, launcher: str) -> str:
-    """The settings with each wanted hook registered exactly once, and no older one of ours."""
-    return hooks_json.add(text, wanted, _ours(launcher))
-
-
-def take_out(text: str, *, launcher: str, created: Collection[str] | None) -> str:
-    """The settings without our hooks, nor the emptied containers among ``created``."""
-    return hooks_json.take_out(text, _ours(launcher), created=created)
-
-
-def created_by(before: str) -> list[str]:
-    """Which containers a registration in ``before`` has to make: "hooks", "hooks.EVENT"."""
-    return hooks_json.created_by(before, _ours(""))
-
-
 def warnings(text: str, *, launcher: str) -> list[str]:
     """What in the settings keeps our hooks from running, or makes them run twice."""
-    found = hooks_json.other_homes(text, _ours(launcher))
+    found = _PART.warnings(text, launcher=launcher)
     if hooks_json.value_of(text, "hooksConfig", "enabled") is False:
         found.insert(0, "hooksConfig.enabled is false in these settings: no hook runs")
     return found
-
-
-def _ours(launcher: str) -> hooks_json.Ours:
-    return hooks_json.Ours(HOST, EVENTS, launcher)
