@@ -185,6 +185,8 @@ def _of_session(
     more += _SUPERSEDED if kind is OBSERVATION else ""
     told = ", ".join(f"r.{one}" for one in columns[kind.table])
     query = (_STATES if kind is WORK else _ROWS).format(columns=told, table=kind.table, more=more)
+    tells = kind is OBSERVATION and columns[pairs.TABLE]
+    alike = pairs.of_session(conn, session) if tells else {}
     for found in _named(conn, query, (session,)):
         ref = int(found.pop("id"))
         for name in kind.arrays:
@@ -194,9 +196,8 @@ def _of_session(
             found[name] = None if found[name] is None else codec.unpack(found[name])
         if kind is OBSERVATION:
             found["sources"] = [list(one) for one in rows(conn, _SOURCES, (ref,))]
-            alike = pairs.of(conn, str(found["uid"])) if columns[pairs.TABLE] else []
-            if alike:
-                found["pairs"] = alike
+            if found["uid"] in alike:
+                found["pairs"] = alike[found["uid"]]
         yield {"record": kind.type, "session": uid, **found}
 
 

@@ -21,8 +21,9 @@ Pair = tuple[str, int, float, str, str, int]
 TABLE = "near_duplicates"
 STATES = ("joined", "kept")
 _KINDS = [[str, int, score, str, str, int] for score in (int, float)]
-_OF = f"""SELECT newer_uid, level, score, state, before, at FROM {TABLE}
-    WHERE older_uid = ? ORDER BY newer_uid"""
+_OF_SESSION = f"""SELECT d.older_uid, d.newer_uid, d.level, d.score, d.state, d.before, d.at
+    FROM observations o CROSS JOIN {TABLE} d ON d.older_uid = o.uid
+    WHERE o.session_id = ? ORDER BY d.older_uid, d.newer_uid"""
 _PUT = f"""INSERT INTO {TABLE}(older_uid, newer_uid, level, score, state, before, at)
     VALUES(?, ?, ?, ?, ?, ?, ?)"""
 
@@ -32,9 +33,12 @@ def exist(conn: apsw.Connection) -> bool:
     return row(conn, "SELECT 1 FROM sqlite_schema WHERE name = ?", (TABLE,)) is not None
 
 
-def of(conn: apsw.Connection, uid: str) -> list[list[int | float | str]]:
-    """What was decided of an observation and newer ones."""
-    return [list(one) for one in rows(conn, _OF, (uid,))]
+def of_session(conn: apsw.Connection, session: int) -> dict[str, list[list[int | float | str]]]:
+    """What was decided of each observation of a session and newer ones."""
+    found: dict[str, list[list[int | float | str]]] = {}
+    for older, *pair in rows(conn, _OF_SESSION, (session,)):
+        found.setdefault(str(older), []).append(pair)
+    return found
 
 
 def put(conn: apsw.Connection, uid: str, found: Sequence[Pair]) -> None:
