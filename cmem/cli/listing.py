@@ -49,7 +49,7 @@ def run_file(values: Mapping[str, Any]) -> int:
     try:
         scope = place.scope(conn, values)
         chosen = scope.projects if scope.projects is not None else place.every_project(conn)
-        path = _asked(values["path"])
+        path = place.asked(values["path"])
         names = [path, *_earlier(conn, chosen, path)]
         found: dict[str, Hit] = {}
         for name in names:
@@ -141,12 +141,6 @@ def _check(values: Mapping[str, Any]) -> None:
     when.parse_range(values["since"], values["until"], place.now_ms())
     place.kinds(values["kind"])
     check_ways(values.get("by"))
-
-
-def _asked(path: str) -> str:
-    """The path without what says nothing, and in full where it leads out of the folder."""
-    plain = os.path.normpath(path)
-    return os.path.normpath(os.path.join(place.directory(), path)) if plain[:2] == ".." else plain
 
 
 def _earlier(conn: apsw.Connection, chosen: Sequence[int], path: str) -> list[str]:

@@ -68,6 +68,13 @@ def own_directory() -> str:
         return "/"
 
 
+def asked(path: str) -> str:
+    """A path as it was given, without what says nothing, and in full where it leads out of the
+    folder."""
+    plain = os.path.normpath(path) if path else ""
+    return os.path.normpath(os.path.join(directory(), path)) if plain[:2] == ".." else plain
+
+
 def store() -> apsw.Connection | None:
     """The store, read-only; None while there is none. A file in the place of the data home is
     NotADirectoryError, which the boundary puts into words."""

@@ -14,7 +14,7 @@ from cmem.store import projects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     import apsw
@@ -49,7 +49,7 @@ def run(values: Mapping[str, Any]) -> int:
     if conn is None:
         return _print(values, core.SearchResult(typed, [], []), "no memories yet")
     try:
-        text, values = _with_fields(conn, typed, values, now=now)
+        text, values, unwanted = _with_fields(conn, typed, values, now=now)
         since, until = _range(values, now)
         kinds = tuple(place.kinds(values["kind"]))
         scope = place.scope(conn, values)
@@ -61,9 +61,10 @@ def run(values: Mapping[str, Any]) -> int:
             session=_session(conn, values["session"]),
             since=since,
             until=until,
-            file=values["file"] or "",
+            file=place.asked(values["file"] or ""),
             branch=values["branch"] or "",
             agent=values["agent"] or "",
+            without=tuple(_each(conn, unwanted)),
         )
         result = _search(conn, text, filters, values, now=now)._replace(query=typed)
     finally:
@@ -81,11 +82,11 @@ def _range(values: Mapping[str, Any], now: int) -> tuple[int | None, int | None]
 
 def _with_fields(
     conn: apsw.Connection, text: str, values: Mapping[str, Any], *, now: int
-) -> tuple[str, Mapping[str, Any]]:
-    """The words of the query, and the values with the filters that stood among them. An option
-    counts more than the same filter among the words."""
+) -> tuple[str, Mapping[str, Any], Mapping[str, list[str]]]:
+    """The words of the query, the values with the filters that stood among them, and the filters
+    with a minus. An option counts more than the same filter among the words."""
     if ":" not in text:
-        return text, values
+        return text, values, {}
     from cmem.search import when
 
     def is_readable(parse: Callable[[str], object]) -> Callable[[str], bool]:
@@ -106,14 +107,28 @@ def _with_fields(
         "project": lambda value: bool(projects.find_by_name(conn, value)),
         "session": is_readable(lambda value: place.session(conn, value)),
     }
-    left, given = fields.split(text, usable)
+    left, given, unwanted = fields.split(text, usable)
     if values["all_projects"]:
         given.pop("project", None)
     more = {
         name: values[name] or (found if isinstance(values[name], list | tuple) else found[-1])
         for name, found in given.items()
     }
-    return left, {**values, **more}
+    return left, {**values, **more}, unwanted
+
+
+def _each(conn: apsw.Connection, unwanted: Mapping[str, list[str]]) -> Iterator[core.Filters]:
+    """Each value of each filter with a minus, as filters of its own."""
+    read: dict[str, Callable[[str], dict[str, Any]]] = {
+        "kind": lambda value: {"kinds": tuple(place.kinds([value]))},
+        "type": lambda value: {"types": (value,)},
+        "file": lambda value: {"file": place.asked(value)},
+        "session": lambda value: {"session": _session(conn, value)},
+        "project": lambda value: {"projects": place.scope(conn, {"project": value}).projects},
+    }
+    for name, values in unwanted.items():
+        for value in values:
+            yield core.Filters(**(read[name](value) if name in read else {name: value}))
 
 
 def _session(conn: apsw.Connection, given: str | None) -> str:
@@ -130,9 +145,15 @@ def _search(
     now: int,
 ) -> core.SearchResult:
     """One search for each concept, the best hits of all."""
+    is_filtered = bool(filters.without) or any(values[name] for name in FILTERS[:-1])
     found = [
         core.search(
-            conn, text=text, filters=filters._replace(concept=one), limit=values["limit"], now=now
+            conn,
+            text=text,
+            filters=filters._replace(concept=one),
+            limit=values["limit"],
+            now=now,
+            is_filtered=is_filtered,
         )
         for one in values["concept"] or [""]
     ]

@@ -19,7 +19,8 @@ from cmem.search import mending, near, pool, small
 from cmem.search import query as queries
 from cmem.search.pool import Pool
 from cmem.store import find, records, verify
-from cmem.store.find import Scope
+from cmem.store import scope as scopes
+from cmem.store.scope import Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,19 +167,19 @@ def _abouts(conn: apsw.Connection, query: Query) -> list[int]:
 def _best(conn: apsw.Connection, query: Query, scope: Scope) -> Pool:
     """The rows with every unit, as many as are looked at."""
     match = queries.match_all(query)
-    scoped = find.scoped(match, scope)
+    scoped = scopes.scoped(match, scope)
     if queries.is_open(query):
         # All terms that begin so are merged for every statement: one statement, no ranking.
         found = pool.of((), 0.5)
         pool.add(found, find.newest(conn, scoped, scope, limit=4 * LOOSE), 0.5)
         return found
-    few = None if find.is_narrow(scope) else _few(conn, query, scope)
+    few = None if scopes.is_narrow(scope) else _few(conn, query, scope)
     if few is not None:
         return pool.of(few, 1.0)
     in_turn = queries.match_in_turn(query, _little(query))
     common = find.about(conn, in_turn)
-    if scoped != match or find.is_narrow(scope) or common <= 4 * RANKED_MAX:
-        every = find.oldest(conn, find.scoped(in_turn, scope), scope, limit=RANKED_MAX + 1)
+    if scoped != match or scopes.is_narrow(scope) or common <= 4 * RANKED_MAX:
+        every = find.oldest(conn, scopes.scoped(in_turn, scope), scope, limit=RANKED_MAX + 1)
         if len(every) <= RANKED_MAX:
             title = queries.match_title(query)
             by = _telling(conn, query)
@@ -208,11 +209,11 @@ def _telling(conn: apsw.Connection, query: Query) -> str:
 def _few(conn: apsw.Connection, query: Query, scope: Scope) -> list[int] | None:
     """All rows with every unit where those are so few that all are shown, so that nothing has to
     be ranked; None where there are more."""
-    match = find.scoped(queries.match_in_turn(query, _little(query)), scope)
+    match = scopes.scoped(queries.match_in_turn(query, _little(query)), scope)
     texts = min(find.size(conn) // ROWS_PER_TEXT, TEXTS_MAX)
     parts = [_part(conn, unit) for unit in query.units] if texts else []
     if parts != [unit.match for unit in query.units] and texts:
-        core = find.scoped(queries.in_text(" AND ".join(parts)), scope)
+        core = scopes.scoped(queries.in_text(" AND ".join(parts)), scope)
         some = find.oldest(conn, core, Scope(), limit=texts + 1)
         if len(some) <= texts:
             few = verify.matching(conn, match, some)
@@ -245,7 +246,7 @@ def _newest(conn: apsw.Connection, query: Query, scope: Scope, *, common: int) -
         # Raw evidence stands below what was observed, so where there is enough it is not seen.
         if wanted and len(found.relevance) < 4 * BATCH:
             only = scope._replace(kinds=wanted)
-            newest = find.newest(conn, find.scoped(match, only), scope, limit=NEWEST)
+            newest = find.newest(conn, scopes.scoped(match, only), scope, limit=NEWEST)
             if "O" in kinds:
                 pool.add(found, _titled(conn, query, only, newest, common=common), 1.0)
             pool.add(found, newest, 0.5)
@@ -258,7 +259,7 @@ def _titled(
     """Those with every unit in the title: of all matches, or of the newest when they are so common
     that walking through them takes longer than a search may."""
     if common <= WALKED_MAX:
-        scoped = find.scoped(queries.match_all(query), scope)
+        scoped = scopes.scoped(queries.match_all(query), scope)
         titled = f"({queries.match_title(query)}) AND ({scoped})"
         return find.newest(conn, titled, scope, limit=BATCH)
     titles = records.titles(conn, newest)
@@ -274,7 +275,7 @@ def _loose(
     found = pool.of((), 0.0)
     if not weights:
         return found
-    match = find.scoped(queries.match_any(query, list(weights)), scope)
+    match = scopes.scoped(queries.match_any(query, list(weights)), scope)
     every = find.oldest(conn, match, scope, limit=PIECE_MATCHES + 1)
     is_common = len(every) > PIECE_MATCHES
     if is_common:
@@ -315,7 +316,7 @@ def _rare(conn: apsw.Connection, pieces: dict[str, float], scope: Scope) -> dict
     there = [
         piece
         for piece in pieces
-        if find.count(conn, find.scoped(queries.in_text(piece), scope), scope, cap=1)
+        if find.count(conn, scopes.scoped(queries.in_text(piece), scope), scope, cap=1)
     ]
     counted = [
         (find.count(conn, queries.in_text(piece), Scope(), cap=PIECE_COUNT_MAX), piece)

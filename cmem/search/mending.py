@@ -7,7 +7,8 @@ from cmem.search import near
 from cmem.search import query as queries
 from cmem.search.query import Query, Unit
 from cmem.store import find
-from cmem.store.find import Scope
+from cmem.store import scope as scopes
+from cmem.store.scope import Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,4 +56,4 @@ def _replaced(unit: Unit, terms: list[str]) -> Unit:
 
 
 def _is_there(conn: apsw.Connection, match: str, scope: Scope) -> bool:
-    return find.count(conn, find.scoped(queries.in_text(match), scope), scope, cap=1) > 0
+    return find.count(conn, scopes.scoped(queries.in_text(match), scope), scope, cap=1) > 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cmem.named import NamedTuple
 from cmem.store import find
+from cmem.store import scope as scopes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from cmem.store.find import Candidate, Scope
+    from cmem.store.find import Candidate
+    from cmem.store.scope import Scope
 
 # How many of the matches are ranked by bm25, and of how many of the best a fourth has to be
 # observations or summaries; else as many of the newest of those are ranked besides.
@@ -69,7 +71,7 @@ def ranked(
     if scope.kinds or sum(one.kind in "OS" for one in first) >= OBSERVED // 4:
         return pool
     only = scope._replace(kinds=("O", "S"))
-    observed = find.last(conn, find.scoped(match, only), only, limit=OBSERVED)
+    observed = find.last(conn, scopes.scoped(match, only), only, limit=OBSERVED)
     more = [one for one in observed if one in documents and one not in pool.relevance]
     return pool._replace(relevance=_relative([*found, *find.ranked(conn, by, more)]).relevance)
 

@@ -3,7 +3,8 @@
 A query is cut into *units*, all of which a row of the first step holds: a word, a quoted
 phrase, or something like ``auth.ts`` and 数据库, which is a phrase of terms to the index.
 ``NOT``, ``*``, ``:`` and the like are ordinary text; only our own terms are ever quoted. A
-leading ``-word`` excludes, if anything else is searched and it does not look like a flag.
+leading ``-word`` excludes, if anything else is searched, be it by a filter, and it does not look
+like a flag.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Query(NamedTuple):
     excluded: tuple[Unit, ...]
 
 
-def parse(text: str) -> Query:
+def parse(text: str, *, is_filtered: bool = False) -> Query:
     """Read any string; what holds no word of any script gives no unit."""
     wanted: list[Unit] = []
     unwanted: list[Unit] = []
@@ -62,7 +63,7 @@ def parse(text: str) -> Query:
             units = _chunk_units(chunk)
             minus = _is_exclusion(chunk)
         (unwanted if minus else wanted).extend(units)
-    if not wanted:
+    if not wanted and not is_filtered:
         wanted, unwanted = unwanted, []
     return Query(text, tuple(_once(wanted)), tuple(_once(unwanted)))
 
@@ -122,6 +123,11 @@ def pair(unit: Unit, rarest: int) -> str:
     return f"({quote(words)} OR {unit.other})" if unit.other else quote(words)
 
 
+def unwanted(query: Query) -> str:
+    """The expression for rows with one of the excluded units."""
+    return in_text(" OR ".join([unit.match for unit in query.excluded]))
+
+
 def in_text(match: str) -> str:
     """``match`` in the columns of text, never in the one of filters."""
     return f"{TEXT_COLUMNS} : ({match})"
@@ -137,10 +143,7 @@ def quote(terms: str) -> str:
 
 
 def _without(match: str, query: Query) -> str:
-    if not query.excluded:
-        return in_text(match)
-    unwanted = " OR ".join([unit.match for unit in query.excluded])
-    return f"{in_text(match)} NOT {in_text(unwanted)}"
+    return f"{in_text(match)} NOT {unwanted(query)}" if query.excluded else in_text(match)
 
 
 def _chunks(text: str) -> Iterator[tuple[str, bool, bool]]:

@@ -7,7 +7,8 @@ from cmem.named import NamedTuple
 from cmem.search import ladder, near, snippet
 from cmem.search import query as queries
 from cmem.store import find, records
-from cmem.store.find import Scope
+from cmem.store import scope as scopes
+from cmem.store.scope import Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from cmem.search.ladder import Scored
     from cmem.search.mending import Mended
+    from cmem.search.query import Query
 
 LIMIT_MAX = 200
 LISTED = "newest"
@@ -28,7 +30,7 @@ TRIED_MAX = 12
 class Filters(NamedTuple):
     """Which rows to search; empty takes all. ``kinds`` are letters of ids (O S P T).
     ``projects`` are project rows; ``session`` an id (N4) or the host's own; ``since`` and
-    ``until`` ms, the latter excluded."""
+    ``until`` ms, the latter excluded. What one of ``without`` would find is left out."""
 
     kinds: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -41,6 +43,7 @@ class Filters(NamedTuple):
     file: str = ""
     branch: str = ""
     agent: str = ""
+    without: tuple[Filters, ...] = ()
 
 
 class Hit(NamedTuple):
@@ -71,20 +74,28 @@ class SearchResult(NamedTuple):
 
 
 def search(
-    conn: apsw.Connection, *, text: str, filters: Filters, limit: int, now: int
+    conn: apsw.Connection,
+    *,
+    text: str,
+    filters: Filters,
+    limit: int,
+    now: int,
+    is_filtered: bool = False,
 ) -> SearchResult:
-    """The best ``limit`` rows for ``text``; without any text, the newest in ``filters``."""
+    """The best ``limit`` rows for ``text``; without any wanted word, the newest in ``filters``.
+    ``is_filtered``: a person has given one of them, so that ``-word`` alone excludes."""
     limit = max(0, min(limit, LIMIT_MAX))
     scope = _scope(conn, filters)
     if scope is None or limit == 0:
         return SearchResult(text, [], [])
-    query = queries.parse(text)
+    query = queries.parse(text, is_filtered=is_filtered)
     mended: Mended | None = None
-    if not text.strip():
-        found = {LISTED: _list(conn, scope, limit=limit)}
+    if not text.strip() or (query.excluded and not query.units):
+        found = {LISTED: _list(conn, scope, query, limit=limit)}
     elif not query.units:
         found = {}
     else:
+        scope = find.settled(conn, scope, [queries.in_text(unit.match) for unit in query.units])
         found, mended = ladder.climb(conn, query, scope, limit=limit, now=now)
     steps = [step for step, rows in found.items() if rows] or list(found)
     rows = [row for step in found.values() for row in step][:limit]
@@ -112,11 +123,14 @@ def _scope(conn: apsw.Connection, filters: Filters) -> Scope | None:
     nowhere = filters.projects is not None and not filters.projects
     if nowhere or (filters.session and session is None):
         return None
-    return Scope(**{**filters._asdict(), "session": session})
+    without = [found for one in filters.without if (found := _scope(conn, one))]
+    return Scope(**{**filters._asdict(), "session": session, "without": tuple(without)})
 
 
-def _list(conn: apsw.Connection, scope: Scope, *, limit: int) -> list[Scored]:
-    match = find.key_match(scope)
+def _list(conn: apsw.Connection, scope: Scope, query: Query, *, limit: int) -> list[Scored]:
+    match = scopes.key_match(scope)
+    if query.excluded:
+        match = f"({match or scopes.ALL}) NOT {queries.unwanted(query)}"
     # More than asked for: documents come in the order of their writing, not of their time.
     wanted = 10 * limit + 500
     newest = (

@@ -1,15 +1,16 @@
 """The SQL behind search: which documents match, cheaply; ``records`` then loads the rows.
 
-The caller brings match expressions; what narrows them further (time, session, file, concept)
-is a *scope* of bound values here. Candidates may be hidden or superseded rows: those fall
-away when the rows are loaded, so that no match costs a look at its row.
+The caller brings match expressions, and a *scope* for what narrows them further by other facts of
+the row. Candidates may be hidden or superseded rows: those fall away when the rows are loaded, so
+that no match costs a look at its row.
 """
 
 from __future__ import annotations
 
 from cmem.named import NamedTuple
-from cmem.store.functions import key
+from cmem.store import scope as scopes
 from cmem.store.rows import row, value
+from cmem.store.scope import JOIN, Scope, narrow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,25 +28,12 @@ WEIGHTS = {"body": 1.0, "title": 4.0, "meta": 1.5, "x": 0.7, "k": 0.0}
 OPEN = '" *'
 OPEN_MAX = 10_000
 
+# Matches from which it pays to know all documents of a session or branch, and of how many it does.
+COMMON = 5_000
+OWN_MAX = 20_000
+
 # Matches from which the number of all is told.
 SAMPLE = 100
-
-
-class Scope(NamedTuple):
-    """Which rows count. Empty means all. ``since`` is the first millisecond, ``until`` the
-    first one after; ``session`` is the row id."""
-
-    kinds: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    projects: tuple[int, ...] | None = None
-    host: str = ""
-    session: int | None = None
-    since: int | None = None
-    until: int | None = None
-    concept: str = ""
-    file: str = ""
-    branch: str = ""
-    agent: str = ""
 
 
 class Candidate(NamedTuple):
@@ -55,28 +43,9 @@ class Candidate(NamedTuple):
     created_at: int
 
 
-def key_match(scope: Scope) -> str:
-    """The scope's filters that are index terms, as an expression; "" when there is none."""
-    groups = [
-        [key("d", kind) for kind in scope.kinds],
-        [key("t", type_) for type_ in scope.types],
-        [key("p", project) for project in scope.projects or ()],
-        [key("h", scope.host)] if scope.host else [],
-        [key("a", scope.agent)] if scope.agent else [],
-    ]
-    quoted = [" OR ".join([f'"{term}"' for term in group]) for group in groups if group]
-    return " AND ".join([f"k : ({group})" for group in quoted])
-
-
-def scoped(match: str, scope: Scope) -> str:
-    """``match`` within the scope's filters that are index terms."""
-    keys = key_match(scope)
-    return f"({match}) AND {keys}" if keys else match
-
-
 def count(conn: apsw.Connection, match: str, scope: Scope, *, cap: int) -> int:
     """How many documents match, counted no further than ``cap``."""
-    source, conditions, values = _narrow(scope)
+    source, conditions, values = narrow(scope)
     sql = (
         f"SELECT count(*) FROM (SELECT 1 FROM documents_fts f {source}"
         f" WHERE documents_fts MATCH :match {conditions} LIMIT :cap)"
@@ -101,7 +70,7 @@ def about(conn: apsw.Connection, match: str) -> int:
 
 def oldest(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[int]:
     """The documents that match, the first ones first: the cheapest way through the index."""
-    source, conditions, values = _narrow(scope)
+    source, conditions, values = narrow(scope)
     sql = (
         f"SELECT f.rowid FROM documents_fts f {source}"
         f" WHERE documents_fts MATCH :match {conditions} ORDER BY f.rowid LIMIT :limit"
@@ -112,7 +81,7 @@ def oldest(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> li
 
 def last(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[int]:
     """The documents that match, the last ones first."""
-    source = _narrow(scope)[0]
+    source = narrow(scope)[0]
     rows = _backwards(conn, f"f.rowid FROM documents_fts f {source}", match, scope, limit=limit)
     return [int(document) for (document,) in rows]
 
@@ -145,20 +114,15 @@ def _weights(conn: apsw.Connection) -> str:
     return ", ".join([str(WEIGHTS[str(name)]) for (name,) in names])
 
 
-def is_narrow(scope: Scope) -> bool:
-    """Whether rows have to be looked at to know which are in scope."""
-    return bool(_narrow(scope)[1])
-
-
 def newest(conn: apsw.Connection, match: str, scope: Scope, *, limit: int) -> list[Candidate]:
     """The matches that came last, unranked: the cost is that of ``limit``, not of all."""
-    shown = f"f.rowid, d.kind, d.ref, d.created_at FROM documents_fts f {_JOIN}"
+    shown = f"f.rowid, d.kind, d.ref, d.created_at FROM documents_fts f {JOIN}"
     return list(map(Candidate._make, _backwards(conn, shown, match, scope, limit=limit)))
 
 
 def listed(conn: apsw.Connection, scope: Scope, *, limit: int) -> list[Candidate]:
     """The documents that came last, of those in scope, without a match expression."""
-    _, conditions, values = _narrow(scope)
+    _, conditions, values = narrow(scope)
     sql = (
         "SELECT d.id, d.kind, d.ref, d.created_at FROM documents d"
         f" WHERE 1 {conditions} ORDER BY d.id DESC LIMIT :limit"
@@ -185,6 +149,21 @@ def size(conn: apsw.Connection) -> int:
     return int(value(conn, "SELECT max(id) FROM documents") or 0)
 
 
+def settled(conn: apsw.Connection, scope: Scope, matches: Sequence[str]) -> Scope:
+    """The scope with the documents of its session and its branch, where one of ``matches`` is so
+    common that this costs less than to look at the rows of all that match, as each step does."""
+    if not (scope.branch or scope.session is not None):
+        return scope
+    if all(about(conn, match) < COMMON for match in matches):
+        return scope
+    found: list[int] = []
+    for sql, values in scopes.every(scope, most=OWN_MAX + 1):
+        found += [int(document) for (document,) in conn.execute(sql, values)]
+        if len(found) > OWN_MAX:
+            return scope
+    return scope._replace(documents=tuple(found))
+
+
 def session_id(conn: apsw.Connection, text: str) -> int | None:
     """The session named ``N4`` or by the host's own id."""
     query = "SELECT id FROM sessions WHERE content_session_id = ? ORDER BY id DESC LIMIT 1"
@@ -202,7 +181,7 @@ def _backwards(
 
     Asked for them by ``DESC``, FTS5 reads all of a word's list before the first row: 4 MB of a
     word that is in half of a million rows."""
-    _, conditions, values = _narrow(scope)
+    _, conditions, values = narrow(scope)
     sql = f"SELECT {shown} WHERE documents_fts MATCH :match {conditions}"
     if OPEN in match:
         sql += " ORDER BY f.rowid DESC LIMIT :limit"
@@ -218,66 +197,3 @@ def _backwards(
         # As much as the rest should need, were it as frequent there.
         span = min(max(span * (limit - len(found)) // max(len(some), 1), span), 8 * span)
     return found[:limit]
-
-
-# The cross join keeps the index first: the other way round it is asked once per document.
-_JOIN = "CROSS JOIN documents d ON d.id = f.rowid"
-
-_IN_SESSION = """AND CASE d.kind
-    WHEN 'O' THEN EXISTS(SELECT 1 FROM observations r WHERE r.id=d.ref AND r.session_id=:session)
-    WHEN 'S' THEN EXISTS(
-        SELECT 1 FROM session_summaries r WHERE r.id=d.ref AND r.session_id=:session)
-    WHEN 'P' THEN EXISTS(SELECT 1 FROM user_prompts r WHERE r.id=d.ref AND r.session_id=:session)
-    ELSE EXISTS(SELECT 1 FROM tool_uses r WHERE r.id=d.ref AND r.session_id=:session) END"""
-
-_OF_CONCEPT = """AND d.kind='O' AND EXISTS(
-    SELECT 1 FROM observations r, json_each(r.concepts) c
-    WHERE r.id=d.ref AND c.value = :concept)"""
-
-# The same file may be named by its path, its end, or in full where it lies in a project.
-_SAME_FILE = """({path} = :file OR {path} LIKE :file_end ESCAPE '!'
-    OR substr(:file, -length({path}) - 1) = '/' || {path})"""
-
-_OF_FILE = f"""AND CASE d.kind
-    WHEN 'O' THEN EXISTS(SELECT 1 FROM observation_files r
-        WHERE r.observation_id=d.ref AND {_SAME_FILE.format(path="r.path")})
-    WHEN 'S' THEN EXISTS(SELECT 1 FROM session_summaries r,
-            json_each('[' || r.files_edited || ',' || r.files_read || ']') l, json_each(l.value) c
-        WHERE r.id=d.ref AND {_SAME_FILE.format(path="c.value")})
-    ELSE 0 END"""
-
-
-_ON_BRANCH = """AND CASE d.kind
-    WHEN 'O' THEN EXISTS(SELECT 1 FROM observations r WHERE r.id=d.ref AND r.branch=:branch)
-    WHEN 'T' THEN EXISTS(SELECT 1 FROM tool_uses r WHERE r.id=d.ref AND r.branch=:branch)
-    WHEN 'S' THEN EXISTS(SELECT 1 FROM session_summaries r JOIN turns n ON n.id=r.turn_id
-        WHERE r.id=d.ref AND n.branch=:branch)
-    ELSE EXISTS(SELECT 1 FROM user_prompts r JOIN turns n ON n.id=r.turn_id
-        WHERE r.id=d.ref AND n.branch=:branch) END"""
-
-
-def _narrow(scope: Scope) -> tuple[str, str, dict[str, int | str]]:
-    """Join, conditions and their values for what is no index term; empty joins nothing."""
-    conditions: list[str] = []
-    values: dict[str, int | str] = {}
-    if scope.since is not None:
-        conditions.append("AND d.created_at >= :since")
-        values["since"] = scope.since
-    if scope.until is not None:
-        conditions.append("AND d.created_at < :until")
-        values["until"] = scope.until
-    if scope.session is not None:
-        conditions.append(_IN_SESSION)
-        values["session"] = scope.session
-    if scope.concept:
-        conditions.append(_OF_CONCEPT)
-        values["concept"] = scope.concept
-    if scope.branch:
-        conditions.append(_ON_BRANCH)
-        values["branch"] = scope.branch
-    if scope.file:
-        conditions.append(_OF_FILE)
-        values["file"] = scope.file
-        literal = scope.file.lstrip("/").replace("!", "!!")
-        values["file_end"] = "%/" + literal.replace("%", "!%").replace("_", "!_")
-    return (_JOIN if conditions else ""), " ".join(conditions), values

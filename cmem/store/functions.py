@@ -1,4 +1,4 @@
-"""The SQL functions behind the index view, and what a raw tool use reads like. HOT.
+"""The SQL functions behind the index view and its filters, and what a raw tool use reads like. HOT.
 
 Registered on every connection, readers included: a statement that only names the view must
 be prepared. All are deterministic, because the index forgets a row by producing its terms
@@ -29,6 +29,10 @@ MAIN_ARGUMENTS = (
     "description",
 )
 
+# Where hosts name the file that a call is about; a patch names those it changes by lines.
+FILE_ARGUMENTS = ("file_path", "notebook_path", "filePath", "absolute_path", "path")
+_PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+
 _last_body: "list[object]" = [None, ""]
 
 
@@ -41,6 +45,8 @@ def register(conn: apsw.Connection) -> None:
         ("cmem_keys", keys, 5),
         ("cmem_tool_title", tool_title, 2),
         ("cmem_tool_body", tool_body, 2),
+        ("cmem_tool_files", _tool_files, 1),
+        ("cmem_folded", _folded, 1),
     )
     for name, function, arguments in table:
         conn.create_scalar_function(
@@ -90,6 +96,23 @@ def tool_body(packed_input: "str | bytes | None", packed_response: "str | bytes 
     return str(_last_body[1])
 
 
+def tool_files(packed_input: "str | bytes | None") -> "list[str]":
+    """The files that a tool call names as what it is about, each once."""
+    given = _parse(_unpack(packed_input)) if packed_input else None
+    if not isinstance(given, dict):
+        return []
+    found = [given[name] for name in FILE_ARGUMENTS if isinstance(given.get(name), str)]
+    for text in given.values():
+        if isinstance(text, str) and "*** " in text:
+            found += [
+                line.removeprefix(start).strip()
+                for line in text.splitlines()
+                for start in _PATCH_LINES
+                if line.startswith(start)
+            ]
+    return [path for path in dict.fromkeys(found) if path]
+
+
 def readable(text: str) -> str:
     """The strings of a JSON text, one a line, the middle of a very long result left out."""
     joined = "\n".join(_leaves(text))
@@ -108,6 +131,18 @@ def _parts(text: object) -> str:
     from cmem.store import segment
 
     return segment.parts(str(text)) if text else ""
+
+
+def _folded(text: object) -> str:
+    from cmem.store import segment
+
+    return segment.fold(str(text).strip())
+
+
+def _tool_files(packed_input: "str | bytes | None") -> str:
+    import json
+
+    return json.dumps(tool_files(packed_input))
 
 
 def _is_plain(char: str) -> bool:

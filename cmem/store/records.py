@@ -5,9 +5,8 @@ from __future__ import annotations
 from cmem import plain_json, tokens
 from cmem.named import NamedTuple
 from cmem.store import projects
-from cmem.store.codec import unpack
 from cmem.store.find import as_json
-from cmem.store.functions import list_text, tool_body, tool_title
+from cmem.store.functions import list_text, tool_body, tool_files, tool_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ def _tool_use(head: Sequence[object], rest: Sequence[object]) -> Record:
     assert packed_response is None or isinstance(packed_response, (str, bytes))
     title = tool_title(head[6], packed_input)
     body = tool_body(packed_input, packed_response)
-    files = _file_argument(unpack(packed_input))
+    files = tuple(tool_files(packed_input))
     return _record("T", head, title=title, body=body, files=files, cost=cost)
 
 
@@ -186,14 +185,3 @@ def _strings(stored: object) -> list[str]:
     except ValueError:
         return []
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def _file_argument(tool_input: str) -> tuple[str, ...]:
-    try:
-        value = plain_json.loads(tool_input) if tool_input else None
-    except (ValueError, RecursionError):
-        return ()
-    if not isinstance(value, dict):
-        return ()
-    path = value.get("file_path") or value.get("notebook_path")
-    return (path,) if isinstance(path, str) else ()

@@ -15,7 +15,8 @@ from cmem.search import ladder, pool, small
 from cmem.search import query as queries
 from cmem.search.run import Filters, search
 from cmem.store import connection, find, functions, migrations, verify
-from cmem.store.find import Candidate, Scope
+from cmem.store.find import Candidate
+from cmem.store.scope import Scope, scoped
 
 WORDS = ("src", "auth", "py", "core", "the", "how", "is", "数据库", "foo_bar", "C++")
 
@@ -61,10 +62,10 @@ def test_the_short_ways_to_all_rows_find_what_the_index_finds(store, monkeypatch
         query = queries.parse(text)
         if not query.units or queries.is_open(query):
             continue
-        match = find.scoped(queries.match_all(query), scope)
+        match = scoped(queries.match_all(query), scope)
         plain = find.oldest(store, match, Scope(), limit=1000)
         in_turn = queries.match_in_turn(query, query.units[::-1])
-        assert find.oldest(store, find.scoped(in_turn, scope), scope, limit=1000) == plain, text
+        assert find.oldest(store, scoped(in_turn, scope), scope, limit=1000) == plain, text
         few = ladder._few(store, query, scope)
         is_few = not plain or (len(plain) <= ladder.FEW and len(query.units) > 1)
         assert few == (plain if is_few else None), text

@@ -139,30 +139,53 @@ def mixed(store):
     )
     make.prompt(store, turn, "cache four", created_at=T0 + 2 * make.DAY)
     make.tool(store, other, "Bash", given={"command": "cache"}, answer="", created_at=T0 + 9)
+    read = {"file_path": "C:\\work\\cache.ts"}
+    make.tool(store, turn, "Read", given=read, answer="a_b.py", created_at=T0 + 3)
+    patch = {"input": "*** Begin Patch\n*** Update File: src/a_b.py\n+cache"}
+    make.tool(store, turn, "apply_patch", given=patch, answer="", created_at=T0 + 4)
     make.summary(store, turn, "cache six", files_edited=json.dumps(["src/a_b.py"]))
     return store
 
 
+def without(**filters):
+    return {"without": (Filters(**filters),)}
+
+
 FILTERS = {
     "kind": ({"kinds": ("P",)}, "P1"),
-    "kinds": ({"kinds": ("P", "T")}, "P1 T1"),
+    "kinds": ({"kinds": ("P", "T")}, "P1 T1 T2 T3"),
     "type": ({"types": ("bugfix",)}, "O1 O3"),
     "types": ({"types": ("feature", "summary")}, "O2 S1"),
     "tool name, any case": ({"types": ("bash",)}, "T1"),
     "project": ({"projects": (2,)}, "O3 T1"),
-    "projects": ({"projects": (1, 2)}, "O1 O2 O3 P1 S1 T1"),
+    "projects": ({"projects": (1, 2)}, "O1 O2 O3 P1 S1 T1 T2 T3"),
     "no project": ({"projects": ()}, ""),
     "host": ({"host": "codex"}, "O3 T1"),
     "session by id": ({"session": "N2"}, "O3 T1"),
-    "session of the host": ({"session": "s1"}, "O1 O2 P1 S1"),
+    "session of the host": ({"session": "s1"}, "O1 O2 P1 S1 T2 T3"),
     "unknown session": ({"session": "s9"}, ""),
     "since": ({"since": T0 + make.DAY}, "O2 P1"),
     "until": ({"until": T0 + 1}, "O1"),
-    "since and until": ({"since": T0 + 1, "until": T0 + make.DAY}, "O3 S1 T1"),
+    "since and until": ({"since": T0 + 1, "until": T0 + make.DAY}, "O3 S1 T1 T2 T3"),
     "concept": ({"concept": "gotcha"}, "O1"),
-    "file": ({"file": "src/a_b.py"}, "O1 S1"),
-    "file name": ({"file": "a_b.py"}, "O1 O3 S1"),
-    "absolute file": ({"file": "/p/shop/src/a_b.py"}, "O1 S1"),
+    "concept, any case": ({"concept": "GOTCHA"}, "O1"),
+    "a word of a concept": ({"concept": "got"}, ""),
+    "file": ({"file": "src/a_b.py"}, "O1 S1 T3"),
+    "file name": ({"file": "a_b.py"}, "O1 O3 S1 T3"),
+    "absolute file": ({"file": "/p/shop/src/a_b.py"}, "O1 S1 T3"),
+    "file of a tool call": ({"file": "a_b.py", "kinds": ("T",)}, "T3"),
+    "file on Windows": ({"file": "cache.ts"}, "T2"),
+    "the end of a path of Windows": ({"file": "work\\cache.ts"}, "T2"),
+    "without a type": (without(types=("bugfix",)), "O2 P1 S1 T1 T2 T3"),
+    "without kinds": (without(kinds=("T", "P")), "O1 O2 O3 S1"),
+    "without a project and a type": (
+        {"without": (Filters(projects=(1,)), Filters(types=("bash",)))},
+        "O3",
+    ),
+    "without a file": ({"kinds": ("O",), **without(file="src/a_b.py")}, "O2 O3"),
+    "without a concept": ({"types": ("bugfix",), **without(concept="Gotcha")}, "O3"),
+    "without a session": (without(session="N2"), "O1 O2 P1 S1 T2 T3"),
+    "without an unknown session": ({"kinds": ("P",), **without(session="s9")}, "P1"),
     "file is literal": ({"file": "a%b.py"}, ""),
     "all at once": (
         {"kinds": ("O",), "types": ("bugfix",), "projects": (1,), "file": "a_b.py"},
@@ -175,6 +198,42 @@ FILTERS = {
 @pytest.mark.parametrize(("filters", "expected"), FILTERS.values(), ids=FILTERS)
 def test_filters(mixed, filters, expected, text):
     assert sorted(ids(mixed, text, **filters)) == sorted(expected.split())
+
+
+def test_only_what_is_not_wanted_is_a_search_where_something_filters(mixed):
+    def found(text, filters):
+        hits = search(mixed, text=text, filters=filters, limit=9, now=T0, is_filtered=True).hits
+        return sorted([hit.id for hit in hits])
+
+    bugfixes = Filters(types=("bugfix",))
+    assert found("-three", bugfixes) == ["O1"]
+    assert found('-"cache three" -zebra', bugfixes) == ["O1"]
+    assert found("-cache", bugfixes) == []
+    assert found("-three", Filters(since=T0 + make.DAY)) == ["O2", "P1"]
+    assert found("-one", Filters(without=(Filters(kinds=("S", "P", "T")),))) == ["O2", "O3"]
+    assert ids(mixed, "-three", types=("bugfix",)) == ["O3"]
+
+
+@pytest.mark.parametrize("text", ["cache", "cache -three", "some cache words"])
+def test_how_common_a_word_is_changes_nothing_of_a_filter(mixed, monkeypatch, text):
+    mixed.execute(
+        "UPDATE turns SET branch = 'x'; UPDATE observations SET branch = 'x' WHERE id < 3"
+    )
+    mixed.execute("UPDATE tool_uses SET branch = 'x' WHERE id = 3")
+    chosen = [
+        {"branch": "x"},
+        {"branch": "y"},
+        {"branch": "x", "kinds": ("O", "P")},
+        {"branch": "x", "session": "N1"},
+        {"session": "N1", **without(branch="x")},
+        {"session": "N2", "since": T0 + 5},
+    ]
+    looked_at = [ids(mixed, text, **filters) for filters in chosen]
+    assert sorted(looked_at[0]) == ["O1", "O2", "P1", "S1", "T3"]
+    for most in (100, 2):
+        monkeypatch.setattr(find, "COMMON", 0)
+        monkeypatch.setattr(find, "OWN_MAX", most)
+        assert [ids(mixed, text, **filters) for filters in chosen] == looked_at
 
 
 def test_branch_and_agent_are_filters_of_every_kind_that_has_them(store):

@@ -12,7 +12,7 @@ SEARCH = Command(
     '"quoted words" must stand together; a word after a minus is left out (put the '
     "query in quotes, or after --). Filters may stand among the words: type:decision, "
     "file:auth.ts, kind:, concept:, project:, branch:, host:, agent:, session:, since:monday, "
-    "until:. Without a query, at least one filter lists the newest. "
+    "until:; with a minus in front they leave out. Without a query, at least one filter lists the newest. "
     "The current project is searched unless another is named.",
     (
         "cmem search auth timeout",
