@@ -104,7 +104,7 @@ def _named(conn: apsw.Connection, values: Mapping[str, Any]) -> tuple[list[Ref],
         word = text.strip()
         if is_session and word.isascii() and word.isdigit():
             word = f"N{word}"  # a bare number is a session here, and O2 is still no session
-        ref = _state_id(word) or place.parse_id(word)
+        ref = place.parse_id(word)
         if ref is None or not _exists(core.plan(conn, [ref])):
             found = read.find_session(conn, word)
             ref = None if found is None else ("N", found)
@@ -113,13 +113,6 @@ def _named(conn: apsw.Connection, values: Mapping[str, Any]) -> tuple[list[Ref],
         else:
             refs.append(ref)
     return list(dict.fromkeys(refs)), unknown
-
-
-def _state_id(word: str) -> Ref | None:
-    """``W3``: an item of open work."""
-    digits = word.removeprefix("#").upper()
-    known = digits.startswith("W") and digits[1:].isascii() and digits[1:].isdigit()
-    return ("W", int(digits[1:])) if known and len(digits) < 20 else None
 
 
 def _exists(found: Plan) -> bool:

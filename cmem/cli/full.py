@@ -89,6 +89,8 @@ def _prompt(record: Record) -> list[Line]:
 def tool(record: Record) -> list[Line]:
     """A tool call with its input and output."""
     found: list[Line] = [[(_one(record["tool_name"]), "bold"), (f"  {record['outcome']}", "dim")]]
+    if record["pruned"]:
+        return [*found, [("input and response: removed by prune", "dim")]]
     for name in ("tool_input", "tool_response"):
         found.append([(name.removeprefix("tool_") + ":", "bold")])
         found += output.paragraphs(_readable(record[name]), "  ")
@@ -103,12 +105,18 @@ def _session(record: Record) -> list[Line]:
     return found + _named("tool uses", record["tool_uses"])
 
 
+def _open_work(record: Record) -> list[Line]:
+    since = output.when(int(record["changed_at"]))
+    return [[(_one(record["text"]), "bold"), (f"  {record['state']} since {since}", "dim")]]
+
+
 _BODIES = {
     "observation": _observation,
     "summary": _summary,
     "prompt": _prompt,
     "tool_use": tool,
     "session": _session,
+    "open_work": _open_work,
 }
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def load(conn: apsw.Connection, refs: Sequence[Ref]) -> list[Hit]:
-    """The rows as items, in the order of ``refs``; what is not to be seen is left out."""
-    wanted = [Candidate(0, kind, number, 0) for kind, number in refs if kind != "N"]
+    """The rows as items, in the order of ``refs``; what is no item or not to be seen is left out."""
+    wanted = [Candidate(0, kind, number, 0) for kind, number in refs if kind in "OSPT"]
     found = records.load(conn, wanted)
     return [_item(found[ref]) for ref in refs if ref in found]
 

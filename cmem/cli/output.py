@@ -30,7 +30,7 @@ _ACTIVE = pattern(
 )
 
 # How ids show on a terminal, by kind.
-STYLES = {"O": "green", "S": "magenta", "P": "cyan", "T": "blue", "N": "yellow"}
+STYLES = {"O": "green", "S": "magenta", "P": "cyan", "T": "blue", "N": "yellow", "W": "yellow"}
 
 
 def write_json(document: object) -> None:

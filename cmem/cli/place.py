@@ -136,9 +136,9 @@ def session(conn: apsw.Connection, text: str | None) -> int | None:
 
 
 def parse_id(text: str) -> Ref | None:
-    """``O12``, ``#s3``, ``12``: kind and number; None for what has not that form."""
+    """``O12``, ``#s3``, ``w2``, ``12``: kind and number; None for what has not that form."""
     word = text.strip().removeprefix("#").upper()
-    kind, digits = (word[0], word[1:]) if word[:1] in tuple("OSPTN") else ("O", word)
+    kind, digits = (word[0], word[1:]) if word[:1] in tuple("OSPTNW") else ("O", word)
     if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
         return None
     return kind, int(digits)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cmem import plain_json, tokens
 from cmem.named import NamedTuple
-from cmem.store import codec, projects
+from cmem.store import codec, projects, state
 from cmem.store.rows import rows
 
 TYPE_CHECKING = False
@@ -23,13 +23,21 @@ Ref = tuple[str, int]
 # Of a host's session id: as many characters as somebody would copy by hand.
 PREFIX = 8
 
-KIND_WORDS = {"O": "observation", "S": "summary", "P": "prompt", "T": "tool_use", "N": "session"}
+KIND_WORDS = {
+    "O": "observation",
+    "S": "summary",
+    "P": "prompt",
+    "T": "tool_use",
+    "N": "session",
+    "W": "open_work",
+}
 _TABLES = {
     "O": "observations",
     "S": "session_summaries",
     "P": "user_prompts",
     "T": "tool_uses",
     "N": "sessions",
+    "W": "work_state_entries",
 }
 _LISTS = (
     "facts",
@@ -66,11 +74,14 @@ def place(conn: apsw.Connection, ref: Ref) -> Place | None:
     kind, number = ref
     if not -(2**63) <= number < 2**63 or kind not in _TABLES:
         return None
+    if kind == "W" and not state.are_known(conn):
+        return None
     if kind == "N":
         sql = "SELECT started_at, project_id, id FROM sessions WHERE id = ?"
-    elif kind in "OS":
+    elif kind in "OSW":
+        only = "AND id = item" if kind == "W" else ""
         sql = f"""SELECT created_at, project_id, session_id FROM {_TABLES[kind]}
-            WHERE id = ? AND hidden_at IS NULL"""
+            WHERE id = ? AND hidden_at IS NULL {only}"""
     else:
         sql = f"""SELECT r.created_at, n.project_id, n.id FROM {_TABLES[kind]} r
             JOIN sessions n ON n.id = r.session_id WHERE r.id = ? AND r.hidden_at IS NULL"""
@@ -97,6 +108,9 @@ def record(conn: apsw.Connection, ref: Ref) -> Record | None:
     for name in _LISTS:
         if name in row:
             row[name] = _list(row[name])
+    if kind == "T":
+        # What was never there, or is private, is an empty text.
+        row["pruned"] = row["tool_input"] is None and row["tool_response"] is None
     for name in ("tool_input", "tool_response"):
         if name in row:
             row[name] = _value(codec.unpack(row[name]))
@@ -111,7 +125,7 @@ def record(conn: apsw.Connection, ref: Ref) -> Record | None:
 _SESSION = f"""SELECT n.id, n.content_session_id, n.host, p.name FROM sessions n
     JOIN projects p ON p.id = {projects.ROOT_OF.format(project="n.project_id")}
     WHERE n.id = ?"""
-_KEYS = ("session_id", "project_id", "content_session_id", "hidden_at")
+_KEYS = ("session_id", "project_id", "content_session_id", "hidden_at", "item")
 
 
 def _more(conn: apsw.Connection, kind: str, number: int) -> Record:
@@ -123,6 +137,9 @@ def _more(conn: apsw.Connection, kind: str, number: int) -> Record:
             (number,),
         )
         return {"sources": [row[0] for row in sources]}
+    if kind == "W":
+        current, at = state.current(conn, number)
+        return {"state": current, "changed_at": at}
     if kind == "P":
         return {"tokens": tokens.count(_text(conn, number))}
     if kind == "N":
@@ -149,6 +166,8 @@ def tool_refs(conn: apsw.Connection, ref: Ref) -> list[int]:
     kind, number = ref
     if kind == "T":
         return [number]
+    if kind == "W":
+        return []
     if kind == "O":
         sql = """SELECT t.id FROM observation_sources s JOIN tool_uses t ON t.id = s.ref
             WHERE s.kind = 'T' AND s.observation_id = ? AND t.hidden_at IS NULL

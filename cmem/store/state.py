@@ -37,13 +37,25 @@ _SAME = f"""SELECT w.id FROM work_state_entries w
 def items(conn: "apsw.Connection", projects: "Sequence[int]", *, done: bool = False) -> list[Item]:
     """The open items of the projects, those opened last first; with ``done`` the closed ones
     too. [] in a store that is older than they are."""
-    if row(conn, "SELECT 1 FROM sqlite_schema WHERE name = 'work_state_entries'") is None:
+    if not are_known(conn):
         return []
     found: list[Item] = []
     for project in projects:
         found.extend(rows(conn, _ITEMS, (project,)))
     found.sort(key=lambda item: -item[0])
     return [item for item in found if done or item[1] == OPEN]
+
+
+def are_known(conn: "apsw.Connection") -> bool:
+    """False in a store that is older than they are, which a reader may meet."""
+    return row(conn, "SELECT 1 FROM sqlite_schema WHERE name = 'work_state_entries'") is not None
+
+
+def current(conn: "apsw.Connection", item: int) -> tuple[str, int]:
+    """How an item that is there stands, and since when."""
+    found = row(conn, _ONE, (item,))
+    assert found is not None
+    return found[2], found[4]
 
 
 def add(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Key = tuple[int, int, int]  # created_at, order of the kind, id
 
 # At one moment: the prompt, then the tool, then what was made of them.
-ORDER = {"N": 0, "P": 1, "T": 2, "O": 3, "S": 4}
+ORDER = {"N": 0, "P": 1, "T": 2, "O": 3, "S": 4, "W": 5}
 LAST = 2**62
 _DAY = 86_400_000
 _SPANS = (_DAY, 30 * _DAY, LAST)

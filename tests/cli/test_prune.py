@@ -131,6 +131,19 @@ def test_a_pruned_call_still_says_what_it_was_and_its_text_is_not_found(
     assert value(store, "SELECT evidence_tokens FROM tool_uses WHERE id = ?", (ref,)) == 40
 
 
+def test_what_was_removed_is_said(store: apsw.Connection) -> None:
+    pruned, kept = add(store, 2, age=100), add(store, 3, age=0)
+    store.execute("UPDATE tool_uses SET tool_response = '' WHERE id = ?", (kept,))
+    retention.prune(store, keep_days=90, now=NOW)
+    told = run_json("raw", f"T{pruned}", f"T{kept}")["items"]
+    assert [(one["pruned"], one["tool_input"], one["tool_response"]) for one in told] == [
+        (True, "", ""),
+        (False, {"command": "run quokka3"}, ""),
+    ]
+    lines = run_cmem("get", f"T{pruned}").stdout.decode().splitlines()
+    assert lines[1:3] == ["Bash  ok", "input and response: removed by prune"]
+
+
 def test_a_dry_run_counts_and_changes_nothing(store: apsw.Connection) -> None:
     refs = [add(store, number, age=100) for number in range(1, 4)]
     done = run_json("prune", "--older", "60d", "--dry-run")

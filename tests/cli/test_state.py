@@ -57,6 +57,27 @@ def test_items_are_opened_listed_done_and_opened_again(folders: Any) -> None:
     assert len(listed(cwd=here)) == 2
 
 
+def test_an_item_is_named_by_its_id_like_everything_else(folders: Any) -> None:
+    here, _ = folders
+    add(RETRY, cwd=here)
+    add("Two", cwd=here)
+    run_json("state", "done", "W1")
+    told = run_json("get", "w1", "#W2", cwd=here)["items"]
+    assert [(one["id"], one["kind"], one["state"], one["text"]) for one in told] == [
+        ("W1", "open_work", "done", RETRY),
+        ("W2", "open_work", "open", "Two"),
+    ]
+    assert told[0]["changed_at"] > told[0]["created_at"]
+    lines = run_cmem("get", "W2", cwd=here).stdout.decode().splitlines()
+    assert lines[1].startswith("Two  open since ")
+    # W3 is no item: it is the entry that closed W1.
+    assert run_cmem("get", "W3", cwd=here).returncode == 1
+    assert run_cmem("raw", "W2", cwd=here).stdout == b"no tool calls behind that\n"
+    assert run_json("timeline", "W2", cwd=here) == {"anchor": "W2", "items": []}
+    assert run_json("forget", "W2", "--yes", cwd=here)["ids"] == ["W2"]
+    assert run_cmem("get", "W2", cwd=here).returncode == 1
+
+
 def test_the_same_item_twice_is_one_as_long_as_it_is_open(folders: Any) -> None:
     here, there = folders
     assert add(RETRY, cwd=here) == "W1"

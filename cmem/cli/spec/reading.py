@@ -73,7 +73,7 @@ GET = Command(
     "get",
     "Print everything stored about memories.",
     "Takes ids of every kind: O12 observation, S3 summary, P7 prompt, T9 tool call, N4 session "
-    "(or the host's session id). A bare number is an observation.",
+    "(or the host's session id), W2 open work. A bare number is an observation.",
     ("cmem get O12", "cmem get 12 S3 P7 --json"),
     "cmem.cli.get:run",
     (Arg("ids", "Ids to print.", many=True),),
@@ -84,7 +84,7 @@ RAW = Command(
     "raw",
     "Print original tool input and output.",
     "T9 is one tool call; for an observation, prompt, summary or session it is the tool calls "
-    "behind it, as they were captured.",
+    "behind it, as they were captured; of those that `cmem prune` has been at, what is left.",
     ("cmem raw T9", "cmem raw O12 --json"),
     "cmem.cli.raw:run",
     (Arg("ids", "Ids whose tool calls to print.", many=True),),
