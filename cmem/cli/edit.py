@@ -84,7 +84,7 @@ def _given(old: Words, values: Mapping[str, Any]) -> Words:
     if values["file"]:
         folder = place.directory()
         changes["files"] = tuple(
-            os.path.normpath(os.path.join(folder, path)) for path in values["file"]
+            os.path.normpath(os.path.join(folder, path)) for path in values["file"] if path.strip()
         )
     return old._replace(**changes)
 

@@ -49,7 +49,9 @@ def _text(words: list[str]) -> str:
 def _note(values: Mapping[str, Any], text: str) -> Note:
     folder = place.directory()
     root, common_dir, branch, commit = repo.read_repo(folder)
-    paths = [os.path.normpath(os.path.join(folder, path)) for path in values["file"]]
+    paths = [
+        os.path.normpath(os.path.join(folder, path)) for path in values["file"] if path.strip()
+    ]
     return notes.Note(
         text=text,
         title=values["title"] or "",

@@ -29,14 +29,21 @@ def _set(values: Mapping[str, Any], *, pinned: bool) -> int:
         if not refs:
             raise CmemError(observations.refusal(unknown))
         changed = edits.pin(conn, refs, pinned=pinned)
+        unseen = {ref: edits.standing(conn, ref) for ref in refs} if pinned else {}
+    superseded = {f"O{ref}": f"O{last}" for ref, last in unseen.items() if ref != last}
     ids = [f"O{ref}" for ref in refs]
     if values["json"]:
         document = {"ids": ids, "pinned": pinned, "changed": [f"O{ref}" for ref in changed]}
+        document |= {"superseded": superseded} if superseded else {}
         output.write_json(document)
     else:
         word = "Pinned" if pinned else "Not pinned any more"
         rest = "" if len(changed) == len(refs) else f" ({len(refs) - len(changed)} before)"
         output.write_lines([output.plain(f"{word}: {' '.join(ids)}{rest}.")])
+    for old, new in superseded.items():
+        boundary.complain(
+            f"{old} is not shown: {new} stands for it, and is shown by `cmem pin {new}`"
+        )
     if unknown:
         boundary.complain(observations.refusal(unknown))
         return 1

@@ -61,7 +61,8 @@ def _named(said: str, present: datetime) -> Span | None:
     month = today.replace(day=1)
     last_month = (month - timedelta(days=1)).replace(day=1)
     named = {
-        "now": (present, present + timedelta(seconds=1)),
+        # Not by the clock on the wall, which shows an hour of autumn twice.
+        "now": (present, datetime.fromtimestamp(present.timestamp() + 1)),  # noqa: DTZ006
         "today": _days(today, 1),
         "yesterday": _days(today - timedelta(days=1), 1),
         "this week": _days(week, 7),

@@ -27,10 +27,10 @@ _TEXT = """SELECT o.title, o.subtitle, o.type, o.narrative, o.facts, o.concepts,
 _OTHER = "SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?"
 _STATE = """SELECT pinned, superseded_by FROM observations
     WHERE id = ? AND hidden_at IS NULL"""
-_CHAIN = """WITH RECURSIVE next(id) AS (SELECT ?1 UNION
+_AFTER = """WITH RECURSIVE next(id) AS (SELECT ?1 UNION
         SELECT o.superseded_by FROM next JOIN observations o ON o.id = next.id
-        WHERE o.superseded_by IS NOT NULL)
-    SELECT 1 FROM next WHERE id = ?2"""
+        WHERE o.superseded_by IS NOT NULL)"""
+_CHAIN = f"{_AFTER} SELECT 1 FROM next WHERE id = ?2"
 
 
 # Characters of each field, and how many facts, concepts or files there may be.
@@ -155,6 +155,12 @@ def pin(conn: apsw.Connection, refs: Sequence[int], *, pinned: bool) -> list[int
             (int(pinned), json.dumps(changed)),
         ).fetchall()
     return changed
+
+
+def standing(conn: apsw.Connection, ref: int) -> int:
+    """What stands for the observation in the end: itself where nothing does."""
+    found = rows(conn, f"{_AFTER} SELECT id FROM next", (ref,))
+    return int(found[-1][0])
 
 
 def supersede(conn: apsw.Connection, old: int, new: int) -> bool:

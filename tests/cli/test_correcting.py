@@ -233,6 +233,15 @@ def test_an_edit_takes_out_what_was_joined_with_it(home: Path) -> None:
     assert found("cat") == [refs[0]]
 
 
+def test_an_empty_option_clears_files_as_it_clears_facts(home: Path) -> None:
+    ref = note("Quokka.", "--file", "a.py", "--file", "")
+    assert [os.path.basename(path) for path in item(ref)["files_read"]] == ["a.py"]
+    done = run_json("edit", ref, "--file", "", "--fact", "", "--concept", "")
+    assert (done["changed"], done["files"]) == (["files"], [])
+    assert item(ref)["files_read"] == []
+    assert home
+
+
 def test_what_the_editor_is_given_reads_back_as_it_was() -> None:
     assert edit.parse(edit.render(WORDS), WORDS) == WORDS
     assert edit.parse("title: a\nwhat: b\n\nc", WORDS).narrative == "what: b\n\nc"
@@ -257,6 +266,20 @@ def test_an_unknown_id_among_known_ones_is_named(stored: Path) -> None:
         "cmem: no such observation: O999, S1; an id such as O12 is needed\n"
     )
     assert stored
+
+
+def test_a_pin_that_shows_nothing_says_what_would(home: Path) -> None:
+    first, second, third = note("Quokka one."), note("Quokka two."), note("Quokka three.")
+    run_json("supersede", first, second)
+    run_json("supersede", second, third)
+    done = run_cmem("pin", first)
+    assert (done.returncode, done.stdout.decode()) == (0, f"Pinned: {first}.\n")
+    assert done.stderr.decode() == (
+        f"cmem: {first} is not shown: {third} stands for it, and is shown by `cmem pin {third}`\n"
+    )
+    assert run_json("pin", second, third)["superseded"] == {second: third}
+    assert "superseded" not in run_json("unpin", first)
+    assert home
 
 
 # --- supersede -----------------------------------------------------------------------------

@@ -78,6 +78,12 @@ def test_range_of_one_day_is_that_day():
     assert found == (ms("2026-06-01"), ms("2026-06-02"))
 
 
+def test_now_is_now_in_the_hour_of_autumn_that_comes_twice():
+    later = ms("2026-10-25T02:30:00+01:00")
+    assert when.parse_range("now", "now", later) == (later, later + 1000)
+    assert when.parse_range("12h", "now", later) == (later - 12 * 3_600_000, later + 1000)
+
+
 def test_open_ends_are_open():
     assert when.parse_range(None, None, NOW) == (None, None)
 
