@@ -41,25 +41,27 @@ def run(values: Mapping[str, Any]) -> int:
 
 
 def run_file(values: Mapping[str, Any]) -> int:
-    """Print what is known of a file, under the names it had before too."""
+    """Print what is known of a file, under the names it had before and has now too."""
     _check(values)
     conn = place.store()
     if conn is None:
-        return _print([], values, "no memories yet", names=[values["path"]])
+        told = {"path": values["path"], "earlier": [], "later": []}
+        return _print([], values, "no memories yet", told=told)
     try:
         scope = place.scope(conn, values)
         chosen = scope.projects if scope.projects is not None else place.every_project(conn)
         path = place.asked(values["path"])
-        names = [path, *_earlier(conn, chosen, path)]
+        earlier, later = _other_names(conn, chosen, path)
         found: dict[str, Hit] = {}
-        for name in names:
+        for name in (path, *earlier, *later):
             for one in between(conn, values, scope.projects, kinds=FILE_KINDS, file=name):
                 found.setdefault(one.id, one)
     finally:
         conn.close()
     newest = sorted(found.values(), key=newest_first)
     nothing = f"nothing known of {values['path']} in {scope.name}"
-    return _print(newest[: values["limit"]], values, nothing, names=names)
+    told = {"path": path, "earlier": earlier, "later": later}
+    return _print(newest[: values["limit"]], values, nothing, told=told)
 
 
 def between(
@@ -143,11 +145,11 @@ def _check(values: Mapping[str, Any]) -> None:
     check_ways(values.get("by"))
 
 
-def _earlier(conn: apsw.Connection, chosen: Sequence[int], path: str) -> list[str]:
-    """The names a file had before, by the moves that were captured."""
+def _other_names(conn: apsw.Connection, chosen: Sequence[int], path: str) -> renames.Names:
+    """The names a file had before and afterwards, by the moves that were captured."""
     family = [one for ref in chosen for one in projects.family(conn, ref)]
     here = os.path.normpath(os.path.join(place.directory(), path))
-    return renames.earlier(conn, list(dict.fromkeys(family)), (path, here))
+    return renames.names(conn, list(dict.fromkeys(family)), (path, here))
 
 
 def _print(
@@ -155,15 +157,17 @@ def _print(
     values: Mapping[str, Any],
     nothing: str,
     *,
-    names: Sequence[str] = (),
+    told: Mapping[str, Any] | None = None,
 ) -> int:
+    """``told``: what is said of the file that was asked for."""
     if values["json"]:
-        document: dict[str, Any] = {"items": [items.document(one) for one in found]}
-        output.write_json(
-            ({"path": names[0], "earlier": list(names[1:])} if names else {}) | document
-        )
+        output.write_json({**(told or {}), "items": [items.document(one) for one in found]})
         return 0
-    lines: list[Line] = [output.plain(f"earlier: {name}") for name in names[1:]]
+    lines: list[Line] = [
+        output.plain(f"{time}: {name}")
+        for time in ("earlier", "later")
+        for name in (told or {}).get(time, ())
+    ]
     lines += grouped(found, check_ways(values.get("by")))
     output.write_lines(lines if found else [*lines, output.plain(nothing)])
     return 0

@@ -114,7 +114,11 @@ def test_a_file_is_known_by_its_earlier_names_too(two: Any) -> None:
     assert (found["path"], found["earlier"]) == ("src/new.py", ["/src/läden/src/old.py"])
     told = run_cmem("file", "src/new.py", "--project", "läden").stdout.decode().splitlines()
     assert told[0] == "earlier: /src/läden/src/old.py"
-    assert titles("file", "old.py", "--all-projects") == ["The gate stays"]
+    found = run_json("file", "old.py", "--all-projects")
+    assert [one["title"] for one in found["items"]] == ["The gate opens", "The gate stays"]
+    assert (found["earlier"], found["later"]) == ([], ["/src/läden/src/new.py"])
+    told = run_cmem("file", "old.py", "--all-projects").stdout.decode().splitlines()
+    assert told[0] == "later: /src/läden/src/new.py"
     nothing = run_cmem("file", "nowhere.py", "--project", "läden")
     assert (nothing.returncode, nothing.stdout.decode()) == (
         0,
@@ -177,6 +181,45 @@ def test_hidden_and_empty_sessions_are_not_listed(two: Any) -> None:
     run_json("forget", "--session", "b-session", "--yes")
     found = run_json("session", "list", "--all-projects")["sessions"]
     assert [one["id"] for one in found] == ["N1"]
+
+
+RENAMES = {
+    # Moves, the oldest first; the path asked for; what it was called before and afterwards.
+    "a file": (["git mv a.py b.py", "mv b.py c.py"], "b.py", ["/p/a.py"], ["/p/c.py"]),
+    "a folder": (["git mv src lib"], "lib/x/a.py", ["/p/src/x/a.py"], []),
+    "a folder, by the old name": (["git mv src lib"], "src/a.py", [], ["/p/lib/a.py"]),
+    "a folder, in full": (["mv src lib"], "/p/lib/a.py", ["/p/src/a.py"], []),
+    "a folder and a file": (
+        ["mv src lib", "mv lib/a.py lib/b.py"],
+        "lib/b.py",
+        ["/p/lib/a.py", "/p/src/a.py"],
+        [],
+    ),
+    "into a folder that is there": (["mv a.py lib"], "lib/a.py", ["/p/a.py"], []),
+    "into a folder, by the old name": (["mv a.py lib"], "a.py", [], ["/p/lib/a.py"]),
+    "a folder into one": (["mv src lib"], "lib/src/a.py", ["/p/src/a.py"], []),
+    "what was a file is no folder": (["mv a.py lib"], "lib/b.py", [], []),
+    "a name with a dot in front": (["mv .env env"], "xenv", [], []),
+    "there and back": (["mv a.py b.py", "mv b.py a.py"], "a.py", ["/p/b.py"], ["/p/b.py"]),
+    "another file of this ending": (["mv xa.py b.py"], "a.py", [], []),
+}
+
+
+@pytest.mark.parametrize(("moves", "path", "earlier", "later"), RENAMES.values(), ids=RENAMES)
+def test_names_of_a_file_at_other_times(
+    home: Path, moves: list[str], path: str, earlier: list[str], later: list[str]
+) -> None:
+    conn = samples.open_store(home)
+    project = samples.project(conn, "p", "/p")
+    session = samples.session(conn, project, "s")
+    turn = samples.turn(conn, session, 1)
+    for number, command in enumerate(moves):
+        samples.tool(
+            conn, session, turn, "Bash", {"command": command}, {},
+            cwd="/p", uid=command, tool_use_id=command, created_at=number,
+        )  # fmt: skip
+    assert renames.names(conn, [project], (path, f"/p/{path}")) == (earlier, later)
+    conn.close()
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ FILE = Command(
     "file",
     "Show what is known of a file, the newest first.",
     "PATH as it is in the project, its end, or in full. Where a captured `mv` or `git mv` gave "
-    "the file its name, what is known under the earlier names is shown too. Observations and "
-    "summaries, unless --kind names something else, such as the tool calls on it.",
+    "the file or its folder a name, what is known under earlier and later names is shown too. "
+    "Observations and summaries, unless --kind names something else, such as the tool calls on it.",
     ("cmem file src/auth.py", "cmem file auth.py --kind tool --since 7d --json"),
     "cmem.cli.listing:run_file",
     (Arg("path", "The file."),),
