@@ -78,6 +78,10 @@ QUERIES = {
     "routes/login.py": "O37",
     "src/server/routes/login.py": "O37",
     "v1.2.3": "O38",
+    "1.2.3": "O38",
+    "V1.2": "O38",
+    "2.3": "O38",
+    "123": "",
     "#42": "O38",
     "P/Invoke": "O5",
     # case, accents, word forms

@@ -6,7 +6,7 @@ from cmem.named import NamedTuple
 from cmem.search import near
 from cmem.search import query as queries
 from cmem.search.query import Query, Unit
-from cmem.store import find
+from cmem.store import find, vocabulary
 from cmem.store import scope as scopes
 from cmem.store.scope import Scope
 
@@ -41,17 +41,23 @@ def mend(
     """The query with what ``look`` finds for each of ``words``; None when it finds nothing."""
     found: dict[Unit, list[str]] = {}
     for unit in words:
-        terms = [one for one in look(conn, unit.word) if _is_there(conn, queries.quote(one), scope)]
+        terms = [one for one in look(conn, unit.word) if _is_there(conn, _match(conn, one), scope)]
         if terms:
             found[unit] = terms
     if not found:
         return None
-    units = tuple([_replaced(unit, found[unit]) if unit in found else unit for unit in query.units])
+    units = tuple(
+        [_replaced(conn, unit, found[unit]) if unit in found else unit for unit in query.units]
+    )
     return Mended(query._replace(units=units), {unit.shown: found[unit] for unit in found})
 
 
-def _replaced(unit: Unit, terms: list[str]) -> Unit:
-    match = "(" + " OR ".join([queries.quote(term) for term in terms]) + ")"
+def _match(conn: apsw.Connection, term: str) -> str:
+    return queries.quote(vocabulary.typed(conn, term))
+
+
+def _replaced(conn: apsw.Connection, unit: Unit, terms: list[str]) -> Unit:
+    match = "(" + " OR ".join([_match(conn, term) for term in terms]) + ")"
     return Unit(terms[0], match, (match,))
 
 

@@ -34,8 +34,18 @@ def parts(conn: apsw.Connection, word: str) -> list[str]:
     shorter += [vocabulary.stem(conn, one) for one in shorter]
     forms = [one for one in vocabulary.exact(conn, shorter) if len(one.text) >= LETTERS_MIN][:1]
     begun = _frequent(vocabulary.beginning(conn, word))
-    held = begun or vocabulary.holding(conn, word)
+    held = begun or vocabulary.holding(conn, word, end=_ending(conn, word))
     return [one.text for one in [*held, *forms]]
+
+
+def _ending(conn: apsw.Connection, word: str) -> str:
+    """How a longer word that ends in ``word`` ends as the index has it, if it is another way:
+    ``service``, microservic."""
+    stem = vocabulary.stem(conn, word)
+    if stem == word:
+        # A short word keeps an ending that a longer one loses: ``base``, rebas.
+        return word.removesuffix("e") if word.endswith("e") else ""
+    return stem if len(stem) >= LETTERS_MIN else ""
 
 
 def slips(conn: apsw.Connection, word: str) -> list[str]:

@@ -198,13 +198,23 @@ def _piece_unit(text: str) -> Unit | None:
 
 
 def _other_spelling(text: str, runs: list[tuple[str, int]]) -> str:
-    """``getUserById`` is also get user by id, ``utf-8`` also utf8."""
+    """``getUserById`` is also get user by id, ``utf-8`` also utf8, ``1.2.3`` also v1.2.3."""
+    if _is_version(text):
+        terms = [word for word, _ in runs]
+        first = terms[0].removeprefix("v") if terms[0][0] == "v" else f"v{terms[0]}"
+        return " ".join([first, *terms[1:]]) if len(terms) <= PHRASE_MAX else ""
     if _is_joined(text):
         return "".join([word for word, _ in runs])
     if text.isascii() and text.isalnum() and not (text.islower() and text.isalpha()):
         parts = segment.split_identifier(text)
         return " ".join(parts) if 1 < len(parts) <= segment.PARTS_MAX else ""
     return ""
+
+
+def _is_version(text: str) -> bool:
+    """``1.2``, ``v1.2.3``, ``1.2.3-rc.1``: joined they would be another number."""
+    first, dot, rest = text.removeprefix("v").removeprefix("V").partition(".")
+    return bool(dot) and text.isascii() and first.isdigit() and rest[:1].isdigit()
 
 
 def _is_joined(text: str) -> bool:

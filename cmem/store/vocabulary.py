@@ -43,6 +43,13 @@ def stem(conn: apsw.Connection, word: str) -> str:
     return "".join([str(term) for term in found]) or word
 
 
+def typed(conn: apsw.Connection, term: str) -> str:
+    """A spelling that the index has as ``term``: what is looked for is stemmed, and a stem that is
+    stemmed once more is another one (microservic, microserv)."""
+    spellings = [term, f"{term}e", f"{term[:-1]}y", f"{term}ing", f"{term}s"]
+    return next((one for one in spellings if stem(conn, one) == term), term)
+
+
 def exact(conn: apsw.Connection, words: list[str]) -> list[Term]:
     """Those of ``words`` that are terms."""
     conn.execute(_OPEN).fetchall()
@@ -62,14 +69,16 @@ def beginning(
     return [Term(*found) for found in rows(conn, query, (start, shortest, longest))]
 
 
-def holding(conn: apsw.Connection, piece: str) -> list[Term]:
-    """The most frequent words that hold ``piece``; none in a store too large to walk."""
+def holding(conn: apsw.Connection, piece: str, *, end: str = "") -> list[Term]:
+    """The most frequent words that hold ``piece`` or end in ``end``; none in a store too large to
+    walk."""
     if find.size(conn) > WALKED_MAX:
         return []
     conn.execute(_OPEN).fetchall()
     # No word of a text holds ``_``: such terms are filters.
     query = (
-        "SELECT term, doc FROM temp.terms WHERE instr(term, ?) AND NOT instr(term, '_')"
-        " ORDER BY doc DESC, term LIMIT ?"
+        "SELECT term, doc FROM temp.terms"
+        " WHERE (instr(term, ?1) OR substr(term, -length(?2)) = nullif(?2, ''))"
+        " AND NOT instr(term, '_') ORDER BY doc DESC, term LIMIT ?3"
     )
-    return [Term(*found) for found in rows(conn, query, (piece, TERMS_MAX))]
+    return [Term(*found) for found in rows(conn, query, (piece, end, TERMS_MAX))]

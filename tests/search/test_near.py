@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cmem.search import near
 from cmem.search.run import Filters, search
-from cmem.store import vocabulary
+from cmem.store import documents, vocabulary
 
 T0 = make.T0
 TEXTS = (
@@ -81,6 +81,36 @@ WORDS = {
 }
 
 
+# A word of a text, and a piece of it whose English ending one of them loses in the index.
+ENDINGS = {
+    "microservice": "service",
+    "precached": "cache",
+    "rebase": "base",
+    "rebasing": "base",
+    "autosave": "save",
+    "reusable": "usable",
+    "unhandled": "handled",
+    "bidirectional": "direction",
+    "misconfigured": "configuration",
+    "reconnecting": "connection",
+    "prefetches": "fetching",
+    "database": "base",
+}
+
+
+def test_a_piece_at_the_end_of_a_word_is_found_whatever_the_ending(home):
+    conn = make.open_store(home)
+    turn = make.turn(conn, make.session(conn, make.project(conn)))
+    for word, piece in ENDINGS.items():
+        ref = make.observation(conn, turn, f"about a {word} here")
+        assert found(conn, piece) == (PART, [f"O{ref}"], {piece: [word]})
+        conn.execute("UPDATE observations SET hidden_at = 1")
+        documents.remove(conn, "O", ref)
+    make.observation(conn, turn, "basic unusual directory")
+    assert [found(conn, piece)[1] for piece in ("base", "usable", "service")] == [[], [], []]
+    conn.close()
+
+
 @pytest.mark.parametrize(("text", "expected"), WORDS.items(), ids=map(ascii, WORDS))
 def test_unknown_word(store, text, expected):
     assert found(store, text) == expected
@@ -125,8 +155,6 @@ def test_filters_are_no_words(store):
 
 
 def test_forgotten_words_are_not_offered(store):
-    from cmem.store import documents
-
     documents.remove(store, "O", 1)
     assert near.parts(store, "authe") == near.slips(store, "authentcation") == []
 

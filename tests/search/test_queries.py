@@ -49,6 +49,19 @@ def test_query_finds_exactly(store, text, expected):
     assert sorted(ids(store, text)[1]) == sorted(expected.split())
 
 
+def test_a_version_is_no_number_without_its_dots(home):
+    conn = make.open_store(home)
+    turn = make.turn(conn, make.session(conn, make.project(conn)))
+    make.observation(conn, turn, "release v1.2.3-rc.1")
+    make.observation(conn, turn, "build 123 failed")
+    make.observation(conn, turn, "needs 1.2.4 or later")
+    make.observation(conn, turn, "backup-20261130.tar")
+    asked = ("1.2.3", "v1.2.3", "1.2.3-rc.1", "v1.2.4", "123", "2026-11-30")
+    found = [ids(conn, text)[1][:1] for text in asked]
+    assert found == [["O1"], ["O1"], ["O1"], ["O3"], ["O2"], ["O4"]]
+    conn.close()
+
+
 @pytest.mark.parametrize(("text", "best"), QUESTIONS.items(), ids=map(ascii, QUESTIONS))
 def test_question_finds_by_its_rarest_words(store, text, best):
     steps, found = ids(store, text)
