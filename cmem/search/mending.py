@@ -31,7 +31,7 @@ class Mended(NamedTuple):
 
 def unknown(conn: apsw.Connection, query: Query, scope: Scope) -> list[Unit]:
     """The plain words of the query that nothing in scope holds."""
-    words = [unit for unit in query.units if len(unit.word) >= near.LETTERS_MIN]
+    words = [unit for unit in query.units if unit.word and near.is_enough(unit.word)]
     return [unit for unit in words if not _is_there(conn, unit.match, scope)]
 
 

@@ -20,22 +20,41 @@ if TYPE_CHECKING:
 
 # A shorter word is part of, and like, too many others.
 LETTERS_MIN = 4
+# A word without its vowels is shorter, and only looked for with them.
+_BARE_MIN = 2
 _LONG = 6
 # How much of a word a shorter form of it must keep.
 _KEPT = 0.65
 _NEAREST_MAX = 3
 
-_WORD = pattern(r"[^\W\d_]+")
+_WORD = pattern(f"(?:[^\\W\\d_]|[{segment.MARKS}])+")
 
 
 def parts(conn: apsw.Connection, word: str) -> list[str]:
-    """The terms that ``word``, folded, begins or is a piece of, or is a longer form of."""
+    """The terms that ``word``, folded, is with its vowels, begins or is a piece of, or is a longer
+    form of."""
+    pointed = _pointed(conn, word)
+    if pointed or len(word) < LETTERS_MIN:
+        return pointed
     shorter = [word[:end] for end in range(len(word) - 1, int(len(word) * _KEPT), -1)]
     shorter += [vocabulary.stem(conn, one) for one in shorter]
     forms = [one for one in vocabulary.exact(conn, shorter) if len(one.text) >= LETTERS_MIN][:1]
     begun = _frequent(vocabulary.beginning(conn, word))
     held = begun or vocabulary.holding(conn, word, end=_ending(conn, word))
     return [one.text for one in [*held, *forms]]
+
+
+def is_enough(word: str) -> bool:
+    """Whether a word is long enough to be looked for in others."""
+    return len(word) >= (_BARE_MIN if segment.is_pointed_script(word) else LETTERS_MIN)
+
+
+def _pointed(conn: apsw.Connection, word: str) -> list[str]:
+    """The terms that are ``word`` with signs for its vowels."""
+    if not segment.is_pointed_script(word):
+        return []
+    found = vocabulary.beginning(conn, word[0], shortest=len(word) + 1)
+    return [one.text for one in _frequent([one for one in found if segment.bare(one.text) == word])]
 
 
 def _ending(conn: apsw.Connection, word: str) -> str:
@@ -50,6 +69,8 @@ def _ending(conn: apsw.Connection, word: str) -> str:
 
 def slips(conn: apsw.Connection, word: str) -> list[str]:
     """The terms that ``word`` is most likely a slip of, the most frequent first."""
+    if len(word) < LETTERS_MIN:
+        return []
     allowed = 1 if len(word) < _LONG else 2
     # A word with a slip in it may keep an ending that its right form loses: ``hndle``, handl.
     forms = {word, word.removesuffix("e"), vocabulary.stem(conn, word)}

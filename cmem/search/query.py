@@ -198,7 +198,11 @@ def _piece_unit(text: str) -> Unit | None:
 
 
 def _other_spelling(text: str, runs: list[tuple[str, int]]) -> str:
-    """``getUserById`` is also get user by id, ``utf-8`` also utf8, ``1.2.3`` also v1.2.3."""
+    """``getUserById`` is also get user by id, ``utf-8`` also utf8, ``1.2.3`` also v1.2.3,
+    a pointed word also the bare one."""
+    if segment.is_pointed_script(runs[0][0]) and not any(gram for _, gram in runs):
+        whole = " ".join([word for word, _ in runs])
+        return bare if (bare := segment.bare(whole)) != whole else ""
     if _is_version(text):
         terms = [word for word, _ in runs]
         first = terms[0].removeprefix("v") if terms[0][0] == "v" else f"v{terms[0]}"

@@ -47,7 +47,7 @@ _EMOJI = (
 )
 # Marks are no word characters to ``re``, yet without them a Hindi or a pointed Hebrew word
 # falls apart.
-_MARKS = (
+MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
     "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07a6-\u07b0"
     "\u07eb-\u07f3\u0816-\u082d\u0859-\u085b\u0898-\u08e1\u08e3-\u0903\u093a-\u094f\u0951-\u0957"
@@ -59,6 +59,12 @@ _MARKS = (
     "\u1cd4-\u1cf9\u1dc0-\u1dff\u20d0-\u20dc\u20e1\u20e5-\u20f0\u2de0-\u2dff\ua66f\ua674-\ua67d"
     "\ua802-\ua827\ua880-\ua8c5\ua8e0-\ua8f1\ua926-\ua92d\ua947-\ua953\ua980-\ua9c0\ua9e5"
     "\uaa29-\uaa4d\uaab0-\uaac1\uabe3-\uabed\ufb1e\ufe20-\ufe2f"
+)
+
+# Signs of vowels in Arabic and Hebrew, and what stretches an Arabic word: they can be left out.
+_POINTS = (
+    "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed"
 )
 
 _NOT_WORD = {c: " " for c in range(128) if not chr(c).isalnum()}
@@ -76,6 +82,7 @@ _ACCENTED = pattern(
 _BEYOND_ASCII = pattern(r"[^\x00-\x7f][^\x00-/:-@\[-`{-\x7f]*")
 _LONG = pattern(f"[^ ]{{{WORD_MAX + 1},}}")
 
+_POINTED = pattern(f"[{_POINTS}]+")
 _IDENTIFIER = pattern("[A-Za-z0-9]+")
 _PART = pattern("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]|[0-9]+")
 # Each begins with its literal, which is what makes the scan fast; the look-behind follows.
@@ -87,7 +94,7 @@ _SIGNED_NAME = pattern(r"(?<![\w+#])[A-Za-z][A-Za-z0-9]{0,9}$")
 _STROKED = {"đ": "d", "ł": "l", "ø": "o", "ħ": "h", "ı": "i"}
 
 _KINDS = ((_CJK, 2), (_SEA, 3), (_EMOJI, 1))
-_RUN = pattern(f"([{_CJK}]+)|([{_SEA}]+)|([{_EMOJI}])|((?:[^\\W_{_CJK}{_SEA}]|[{_MARKS}])+)")
+_RUN = pattern(f"([{_CJK}]+)|([{_SEA}]+)|([{_EMOJI}])|((?:[^\\W_{_CJK}{_SEA}]|[{MARKS}])+)")
 
 # Short texts of a process that are not worth compiling expressions for.
 _BRIEF_MAX = 40
@@ -153,6 +160,16 @@ def fold(text: str) -> str:
     return _ACCENTED.sub(_base, folded)
 
 
+def is_pointed_script(folded: str) -> bool:
+    """Whether a word is of a script whose vowels can be left out."""
+    return "\u0590" < folded[:1] < "\u0700"
+
+
+def bare(folded: str) -> str:
+    """A word of such a script without what can be left out. The index keeps it."""
+    return _POINTED.sub("", folded)
+
+
 def _is_brief(text: str) -> bool:
     """Whether to go sign by sign: a short text, in a process that has not met many."""
     if len(text) > signs.SHORT:
@@ -168,7 +185,7 @@ def runs(text: str) -> list[tuple[str, int]]:
     if folded.isascii():
         return [(word, 0) for word in folded.translate(_NOT_WORD).split()]
     if _is_brief(folded):
-        return signs.runs(folded, _KINDS, marks=_MARKS)
+        return signs.runs(folded, _KINDS, marks=MARKS)
     found: list[tuple[str, int]] = []
     done = 0
     for beyond in _BEYOND_ASCII.finditer(folded):

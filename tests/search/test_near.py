@@ -111,6 +111,34 @@ def test_a_piece_at_the_end_of_a_word_is_found_whatever_the_ending(home):
     conn.close()
 
 
+# A text, and queries that find it by other signs of its vowels, or by none.
+POINTED = {
+    "مُحَمَّد": ("محمد", "مُحَمَّد"),
+    "كَتَبَ": ("كتب",),
+    "الرحمـــن": ("الرحمن",),
+    "تسجيل": ("تَسجيل", "تســجيل"),
+    "שָׁלוֹם": ("שלום", "שָׁלוֹם"),
+    "כניסה": ("כְּנִיסָה",),
+    "خطأ في": ("خَطأ-في",),
+}
+
+
+def test_vowels_of_arabic_and_hebrew_can_be_left_out(home):
+    conn = make.open_store(home)
+    turn = make.turn(conn, make.session(conn, make.project(conn)))
+    for text in POINTED:
+        make.observation(conn, turn, text, "a b")
+    asked = [
+        (f"O{ref}", query) for ref, queries in enumerate(POINTED.values(), 1) for query in queries
+    ]
+    assert [(found(conn, query)[1], query) for _, query in asked] == [
+        ([ref], query) for ref, query in asked
+    ]
+    assert found(conn, "محمد") == (PART, ["O1"], {"محمد": ["مُحَمَّد"]})
+    assert found(conn, "مح")[1] == found(conn, "محمود")[1] == []
+    conn.close()
+
+
 @pytest.mark.parametrize(("text", "expected"), WORDS.items(), ids=map(ascii, WORDS))
 def test_unknown_word(store, text, expected):
     assert found(store, text) == expected
