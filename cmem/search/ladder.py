@@ -24,7 +24,7 @@ from cmem.store.scope import Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import apsw
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from cmem.search.query import Query, Unit
     from cmem.store.find import Candidate
     from cmem.store.records import Record
+
+    Abouts = Callable[[], list[int]]
 
 # Matches of which the best are looked for, and how few need no bm25;
 # what is looked at when there are more, and how many of those may be walked for their titles.
@@ -125,8 +127,9 @@ def _strict(
     conn: apsw.Connection, query: Query, scope: Scope, *, limit: int, now: int
 ) -> tuple[Pool, list[Scored]]:
     """What was looked at of the rows with every unit, and the best of them."""
-    best = _best(conn, query, scope)
-    words = _shares(conn, query) if best.relevance else []
+    abouts = _counted(conn, query)
+    best = _best(conn, query, scope, abouts)
+    words = _shares(conn, query, abouts) if best.relevance else []
     return best, _rerank(conn, best, query, words=words, limit=limit, now=now, floor=1.0)
 
 
@@ -149,22 +152,36 @@ def _any(
     return _rerank(conn, loose, query, words=words, limit=limit, now=now, floor=0.0)
 
 
-def _shares(conn: apsw.Connection, query: Query) -> list[float]:
+def _shares(conn: apsw.Connection, query: Query, abouts: Abouts) -> list[float]:
     """What each unit counts in a title: all together 1, a rare one more."""
     if len(query.units) == 1:
         return [1.0]
     size = max(find.size(conn), 1)
-    weights = [log(1 + size / max(count, 1)) for count in _abouts(conn, query)]
+    weights = [log(1 + size / max(count, 1)) for count in abouts()]
     weights += [0.0] * (len(query.units) - len(weights))
     return [weight / sum(weights) for weight in weights]
 
 
-def _abouts(conn: apsw.Connection, query: Query) -> list[int]:
-    """How many rows have each of the first units."""
-    return [find.about(conn, queries.in_text(unit.match)) for unit in query.units[:PIECES_MAX]]
+def _counted(conn: apsw.Connection, query: Query) -> Abouts:
+    """How many rows have each of the first units, looked up once and when it is first asked for."""
+    found: list[int] = []
+
+    def abouts() -> list[int]:
+        if not found:
+            found.extend([_about(conn, unit, query) for unit in query.units[:PIECES_MAX]])
+        return found
+
+    return abouts
 
 
-def _best(conn: apsw.Connection, query: Query, scope: Scope) -> Pool:
+def _about(conn: apsw.Connection, unit: Unit, query: Query) -> int:
+    # An open unit beside others takes long to count, and is common where it does.
+    if queries.opens(unit) and len(query.units) > 1 and find.size(conn) > WALKED_MAX:
+        return find.OPEN_MAX
+    return find.about(conn, queries.in_text(unit.match))
+
+
+def _best(conn: apsw.Connection, query: Query, scope: Scope, abouts: Abouts) -> Pool:
     """The rows with every unit, as many as are looked at."""
     match = queries.match_all(query)
     scoped = scopes.scoped(match, scope)
@@ -173,21 +190,25 @@ def _best(conn: apsw.Connection, query: Query, scope: Scope) -> Pool:
         found = pool.of((), 0.5)
         pool.add(found, find.newest(conn, scoped, scope, limit=4 * LOOSE), 0.5)
         return found
-    few = None if scopes.is_narrow(scope) else _few(conn, query, scope)
+    # What is open is merged for every statement, so there are to be as few as can be.
+    is_open = any(queries.opens(unit) for unit in query.units)
+    few = None if scopes.is_narrow(scope) or is_open else _few(conn, query, scope)
     if few is not None:
         return pool.of(few, 1.0)
     in_turn = queries.match_in_turn(query, _little(query))
-    common = find.about(conn, in_turn)
+    common = min(abouts()) if is_open else find.about(conn, in_turn)
     if scoped != match or scopes.is_narrow(scope) or common <= 4 * RANKED_MAX:
         every = find.oldest(conn, scopes.scoped(in_turn, scope), scope, limit=RANKED_MAX + 1)
+        if is_open and len(every) <= FEW:
+            return pool.of(every, 1.0)
         if len(every) <= RANKED_MAX:
             title = queries.match_title(query)
-            by = _telling(conn, query)
+            by = _telling(query, abouts())
             whole = dict.fromkeys(every, 1.0)
             return pool.ranked(conn, scoped, whole, by=by, title=title, scope=scope)
     if len(query.units) > 1:
         # Looking for all words in the titles goes through those of the rarest.
-        common = max(common, min(_abouts(conn, query)))
+        common = max(common, min(abouts()))
     return _newest(conn, query, scope, common=common)
 
 
@@ -197,10 +218,10 @@ def _little(query: Query) -> list[Unit]:
     return sorted(little, key=lambda unit: -len(unit.shown))
 
 
-def _telling(conn: apsw.Connection, query: Query) -> str:
+def _telling(query: Query, abouts: list[int]) -> str:
     """The words that tell one row from another: bm25 goes through all rows of each word to know
     how rare it is, and those that are in many say next to nothing."""
-    counted = list(zip(_abouts(conn, query), query.units, strict=False))
+    counted = list(zip(abouts, query.units, strict=False))
     fewest = min([count for count, _ in counted])
     units = tuple([unit for count, unit in counted if count <= max(WALKED_MAX, fewest)])
     return queries.match_all(query._replace(units=units, excluded=()))
@@ -259,8 +280,7 @@ def _titled(
     """Those with every unit in the title: of all matches, or of the newest when they are so common
     that walking through them takes longer than a search may."""
     if common <= WALKED_MAX:
-        scoped = scopes.scoped(queries.match_all(query), scope)
-        titled = f"({queries.match_title(query)}) AND ({scoped})"
+        titled = scopes.scoped(queries.match_title(query), scope)
         return find.newest(conn, titled, scope, limit=BATCH)
     titles = records.titles(conn, newest)
     words = [unit.shown.casefold() for unit in query.units]

@@ -61,7 +61,7 @@ def ranked(
     that ``title`` finds, which looks in the titles, then the newest."""
     if len(documents) <= BEST:
         return _relative(find.ranked(conn, by, list(documents)))
-    titled = find.among(conn, f"({title}) AND ({match})", list(documents))
+    titled = find.among(conn, title, list(documents))
     order = sorted(documents, key=lambda one: (-documents[one], one not in titled, -one))
     found = find.ranked(conn, by, order[:BEST])
     pool = _relative(found)

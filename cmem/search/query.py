@@ -87,13 +87,19 @@ def match_in_turn(query: Query, last: Sequence[Unit]) -> str:
 
 
 def is_open(query: Query) -> bool:
+    """Whether it is but one unit that is open."""
+    return len(query.units) == 1 and opens(query.units[0])
+
+
+def opens(unit: Unit) -> bool:
     """Whether it is but a sign or two of a script without spaces, the beginning of any gram."""
-    return len(query.units) == 1 and query.units[0].match.endswith(" *")
+    return unit.match.endswith(" *")
 
 
 def match_title(query: Query) -> str:
-    """The expression for rows with every unit in the title."""
-    return in_title(" AND ".join([unit.match for unit in query.units]))
+    """The expression for those of the rows of ``match_all`` that have every unit in the title."""
+    titled = in_title(" AND ".join([unit.match for unit in query.units]))
+    return f"{titled} NOT {unwanted(query)}" if query.excluded else titled
 
 
 def match_any(query: Query, atoms: list[str]) -> str:

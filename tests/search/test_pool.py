@@ -73,6 +73,17 @@ def test_the_short_ways_to_all_rows_find_what_the_index_finds(store, monkeypatch
     assert short > 20
 
 
+def test_beside_a_sign_in_nearly_all_rows_the_rows_with_both_are_found(store, monkeypatch):
+    for walked in (ladder.WALKED_MAX, 0):
+        monkeypatch.setattr(ladder, "WALKED_MAX", walked)
+        for text in ("数 auth", "auth 数 src", "数 的", "foo_bar 数", "nobody 数", "src 数 -auth"):
+            query = queries.parse(text)
+            plain = find.oldest(store, queries.match_all(query), Scope(), limit=1000)
+            best = ladder._best(store, query, Scope(), ladder._counted(store, query))
+            assert sorted(best.relevance) == plain, text
+            assert bool(plain) == (text not in ("数 的", "nobody 数")), text
+
+
 def test_a_row_matches_by_its_text_as_it_does_by_the_index(store):
     chance = random.Random(22)
     every = range(1, find.size(store) + 1)
