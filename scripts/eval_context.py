@@ -4,7 +4,8 @@ Relevance: made projects of some hundred memories in which several topics altern
 files and its branch, in part interrupted by another just before. A memory is relevant when it is of
 the topic that the next prompt goes on with. The share of relevant lines at the default budget is
 told beside that of the newest memories alone at the same budget: as many titles as it buys, and as
-many as were chosen. Then the same where all work is on one branch, which tells nothing. Compression: made sessions of 1 to 200 tool calls, captured, ingested and
+many as were chosen. Then the same where all work is on one branch, which tells nothing, and where
+the topic that goes on has rested for some sessions, so that none of the newest is of it. Compression: made sessions of 1 to 200 tool calls, captured, ingested and
 observed without a model; tokens of the evidence for each token of the block, and how many planted
 facts are in it; then the same of recorded sessions, most of which are a few calls on small files,
 where there is little to save. Ends with 1 when a share, its lead or the fifty calls' ratio is too low.
@@ -37,6 +38,7 @@ LEAST_SHARE, LEAST_LEAD, LEAST_RATIO = 0.70, 0.10, 39
 PROJECTS = 24
 BUDGET = 2_000
 SESSIONS = 60
+RESTED = (0, 6, 10, 15, 20)
 CALLS = (1, 10, 50, 200)
 FIXTURES = ROOT / "tests" / "fixtures" / "hosts"
 RECORDED = (
@@ -73,6 +75,8 @@ def main() -> int:
     found = relevance()
     print(f"relevance: {_shares(found)}")
     print(f"relevance on one branch: {_shares(relevance(branches=False))}")
+    for rested in RESTED:
+        print(f"relevance, rested for {rested} sessions: {_shares(relevance(rested=rested))}")
     sessions = [session(calls) for calls in CALLS]
     for one in sessions:
         print(
@@ -104,11 +108,14 @@ def _shares(found: Share) -> str:
     )
 
 
-def relevance(*, branches: bool = True) -> Share:
+def relevance(*, branches: bool = True, rested: int | None = None) -> Share:
+    """The shares over all projects. ``rested``: so many of the last sessions are of other topics."""
     hits = lines = newest_hits = newest_lines = many_hits = 0
     for seed in range(PROJECTS):
         with tempfile.TemporaryDirectory() as home:
-            chosen, newest, relevant = _project(Path(home), random.Random(seed), branches=branches)
+            chosen, newest, relevant = _project(
+                Path(home), random.Random(seed), branches=branches, rested=rested
+            )
         hits += len(chosen & relevant)
         lines += len(chosen)
         newest_hits += len(relevant.intersection(newest))
@@ -118,15 +125,13 @@ def relevance(*, branches: bool = True) -> Share:
 
 
 def _project(
-    home: Path, draw: random.Random, *, branches: bool
+    home: Path, draw: random.Random, *, branches: bool, rested: int | None
 ) -> tuple[set[str], list[str], set[str]]:
     """(ids chosen, newest ids that the same budget buys, ids of the topic that goes on)."""
     conn = samples.open_store(home)
     samples.project(conn, "p", "/src/p")
     goes_on = draw.choice(TOPICS)
-    topics = [draw.choice(TOPICS) for _ in range(SESSIONS - 2)] + [goes_on] * 2
-    if draw.random() < 0.5:
-        topics[-1] = draw.choice(TOPICS)
+    topics = _sessions(draw, goes_on, rested)
     at = NOW
     ids: list[tuple[str, str]] = []
     with conn:
@@ -153,6 +158,19 @@ def _project(
     newest = _newest(conn)
     conn.close()
     return chosen, newest, {ref for ref, topic in ids if topic == goes_on}
+
+
+def _sessions(draw: random.Random, goes_on: str, rested: int | None) -> list[str]:
+    """The topic of each session. That which goes on was the last but one's, and in half of the
+    projects the last one's; or it has rested since."""
+    if rested is not None:
+        others = [topic for topic in TOPICS if topic != goes_on]
+        topics = [draw.choice(TOPICS) for _ in range(SESSIONS - rested)]
+        return [*topics, *(draw.choice(others) for _ in range(rested))]
+    topics = [draw.choice(TOPICS) for _ in range(SESSIONS - 2)] + [goes_on] * 2
+    if draw.random() < 0.5:
+        topics[-1] = draw.choice(TOPICS)
+    return topics
 
 
 def _newest(conn: Any) -> list[str]:

@@ -61,7 +61,7 @@ def build(
 def of_rows(conn: "apsw.Connection", read: "Read", *, budget: int) -> "Block":
     """The block made of what was read."""
     body, items = _compose(conn, read, budget)
-    every = read.total + read.everywhere
+    every = read.total + read.external + read.everywhere
     if not body:
         return read.name, "", 0, [], every, read.external
     text = fence.wrap(body, gather.key(conn))
@@ -77,9 +77,9 @@ def _compose(conn: "apsw.Connection", read: "Read", budget: int) -> "tuple[str, 
     """The body's lines within the budget, and what is in it and why."""
     purse = select.Purse(budget, MAX_UNITS)
     head = render.notice(read.name)
-    most, outside = min(read.total, gather.COUNTED), min(read.external, gather.COUNTED)
-    most += read.everywhere
-    foot = render.digging("O" + "9" * 9, omitted=most, external=outside, capped=True)
+    every = min(read.total, gather.COUNTED) + min(read.everywhere, gather.COUNTED)
+    outside = min(read.external, gather.COUNTED)
+    foot = render.digging("O" + "9" * 9, omitted=every, external=outside, least=(True, True))
     counts = dict.fromkeys(render.KINDS, 99)
     frame = [head, render.economics(counts, read=99_999, work=9_999_999), *foot, "=" * 72]
     if not purse.pay(frame):
@@ -106,9 +106,9 @@ def _compose(conn: "apsw.Connection", read: "Read", budget: int) -> "tuple[str, 
     lines = [*so_far, *pinned, *wide, *last, *open_work, *days]
     seen |= {ref for ref, _why in items}
     rows = [one[1] for one in read.ranked if f"O{one[1][0]}" in seen]
-    left = most - outside - _observed(items)
-    capped = read.total >= gather.COUNTED
-    foot = render.digging(_anchor(items), omitted=left, external=outside, capped=capped)
+    least = max(read.total, read.everywhere) > gather.COUNTED, read.external > gather.COUNTED
+    left = every - _observed(items)
+    foot = render.digging(_anchor(items), omitted=left, external=outside, least=least)
     cost = price.count("\n".join([head, *lines, *foot])) + 40
     economics = render.economics(_kinds(items), read=cost, work=_work(rows))
     return "\n".join([head, economics, *lines, *foot]), items

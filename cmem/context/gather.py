@@ -5,15 +5,17 @@ from cmem.store import projects, recent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     import apsw
 
     from cmem.context.rehydrate import SoFar
 
 SUMMARIES = 5
-# So many of the newest may be of the running session.
-OWN_SUMMARIES = 50
+# Where so many that say something of their own are found, no older ones are looked for; and so
+# often as many as ``select.CANDIDATES`` are read.
+ENOUGH = 24
+WINDOWS = 4
 MOST_PINNED = 20
 NOTES = 10
 WIDE = 8
@@ -24,9 +26,9 @@ ALL = 2**62
 
 
 class Read:
-    """Rows of one block. ``total`` counts all memories there are to tell of, ``external`` those
-    that may not be shown, ``everywhere`` the notes that hold in every project; ``so_far`` is of a
-    session that was compacted; ``resumed``: only what is new to one is here."""
+    """Rows of one block. ``total`` counts all memories that may be told, ``external`` those that
+    may not, ``everywhere`` the notes that hold in every project; ``so_far`` is of a session that
+    was compacted; ``resumed``: only what is new to one is here."""
 
     __slots__ = (
         "everywhere",
@@ -64,7 +66,7 @@ def for_directory(
     source: str = "startup",
     parts: bool = False,
     activation: bool = False,
-    counted: int = COUNTED,
+    counted: int = COUNTED + 1,
     home: str = "",
     known: "Collection[str]" = (),
 ) -> Read:
@@ -119,25 +121,30 @@ def for_project(
     session: int = 0,
     parts: bool = False,
     activation: bool = False,
-    counted: int = COUNTED,
+    counted: int = COUNTED + 1,
 ) -> Read:
     """What a session of a project may be told; ``only_in``: of sessions that began in that
     directory; ``session``: the one that was compacted, whose memories come first."""
     read = Read(recent.name_of(conn, project)[0])
     family = projects.family(conn, project)
-    rows, notes = _candidates(conn, family, only_in)
-    found = recent.summaries(conn, family, OWN_SUMMARIES if session else SUMMARIES)
-    read.summaries = [row for row in found if row[1] != session]
+    newest = recent.observations(conn, family, select.CANDIDATES)
+    rows, notes = _candidates(conn, family, newest, only_in=only_in, branch=branch)
+    read.summaries = recent.summaries(conn, family, SUMMARIES, session=session)
     if only_in:
         rows = _keep_only(conn, read, rows, only_in)
     else:
         items = recent.open_items(conn, family, ITEMS)
         read.items = [one for one in items if one[2] != "external"]
         read.total, read.external = recent.counted(conn, family, counted)
+    files = _files(conn, rows)
+    if len(newest) == select.CANDIDATES:
+        older = _older(conn, family, newest[-1], session=session, only_in=only_in)
+        rows = _reach_back(conn, rows, files, older, session=session)
     _rank(
         conn,
         read,
         rows,
+        files=files,
         branch=branch,
         session=session,
         parts=parts,
@@ -149,14 +156,22 @@ def for_project(
 
 
 def _candidates(
-    conn: "apsw.Connection", family: "Sequence[int]", only_in: str
+    conn: "apsw.Connection",
+    family: "Sequence[int]",
+    newest: "list[recent.Observation]",
+    *,
+    only_in: str,
+    branch: str,
 ) -> "tuple[list[recent.Observation], list[recent.Observation]]":
-    """(all rows that may be told, those of them that were written by hand)."""
-    rows = recent.observations(conn, family, select.CANDIDATES)
+    """(all rows that may be told, the newest first; those of them that were written by hand)."""
+    rows = list(newest)
     notes = recent.notes(conn, family, NOTES, folder=only_in)
     older: list[recent.Observation] = []
     if len(rows) == select.CANDIDATES:
-        older = recent.pinned(conn, family, MOST_PINNED)
+        here = sum([row[12] == branch and not row[7] for row in rows])
+        if here < ENOUGH and not only_in:
+            older = recent.of_branch(conn, family, branch, ENOUGH)
+        older += recent.pinned(conn, family, MOST_PINNED)
         older += recent.lasting(conn, family, select.LASTING, until=rows[-1][1])
     known = {row[0] for row in rows}
     for row in (*notes, *older):
@@ -164,6 +179,59 @@ def _candidates(
             known.add(row[0])
             rows.append(row)
     return rows, notes
+
+
+def _older(
+    conn: "apsw.Connection",
+    family: "Sequence[int]",
+    last: "recent.Observation",
+    *,
+    session: int,
+    only_in: str,
+) -> "Iterator[list[recent.Observation]]":
+    """What was made before the last of the newest, by other sessions, in pieces."""
+    for _ in range(WINDOWS - 1):
+        found = recent.others(
+            conn, family, select.CANDIDATES, session=session, before=(last[1], last[0])
+        )
+        here = recent.sessions_in(conn, {row[6] for row in found}, only_in) if only_in else ()
+        yield [row for row in found if row[6] in here] if only_in else found
+        if len(found) < select.CANDIDATES:
+            return
+        last = found[-1]
+
+
+def _reach_back(
+    conn: "apsw.Connection",
+    rows: "list[recent.Observation]",
+    files: "dict[int, set[str]]",
+    older: "Iterable[list[recent.Observation]]",
+    *,
+    session: int = 0,
+) -> "list[recent.Observation]":
+    """The rows, and where few of them say something of their own, as many older ones that do, or
+    else others; ``files`` gets theirs."""
+    met: dict[object, int] = {}
+    left = ENOUGH - len(select.telling(rows, files, met, session=session, most=ENOUGH))
+    if left <= 0:
+        return rows
+    known = {row[0] for row in rows}
+    spare: list[recent.Observation] = []
+    for piece in older:
+        news = [row for row in piece if row[0] not in known]
+        files |= _files(conn, news)
+        found = select.telling(news, files, met, session=session, most=select.CANDIDATES)
+        rows = [*rows, *found]
+        left -= len(found)
+        if left <= 0:
+            return rows
+        taken = {row[0] for row in found}
+        spare += [row for row in news if row[0] not in taken]
+    return [*rows, *spare[:left]]
+
+
+def _files(conn: "apsw.Connection", rows: "Sequence[recent.Observation]") -> "dict[int, set[str]]":
+    return recent.files(conn, [row[0] for row in rows]) if rows else {}
 
 
 def details(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, tuple[str, list[str]]]:
@@ -192,15 +260,18 @@ def _since(
     read.resumed = True
     family = projects.family(conn, project)
     session, at, _host = own
-    rows = recent.observations(conn, family, select.CANDIDATES)
-    rows = [r for r in rows if r[1] > at and r[6] != session and f"O{r[0]}" not in known]
-    found = recent.summaries(conn, family, SUMMARIES)
-    read.summaries = [
-        row for row in found if row[2] > at and row[1] != session and f"S{row[0]}" not in known
-    ]
+    found = recent.others(conn, family, COUNTED + 1, session=session, after=at)
+    summaries = recent.summaries(conn, family, SUMMARIES, session=session)
+    read.summaries = [r for r in summaries if r[2] > at and f"S{r[0]}" not in known]
     if only_in:
-        rows = _keep_only(conn, read, rows, only_in)
-    _rank(conn, read, rows, branch=branch, activation=activation)
+        found = _keep_only(conn, read, found, only_in)
+    found = [row for row in found if f"O{row[0]}" not in known]
+    size = select.CANDIDATES
+    pieces = [found[at : at + size] for at in range(0, size * WINDOWS, size)]
+    files = _files(conn, pieces[0])
+    rows = _reach_back(conn, pieces[0], files, pieces[1:])
+    read.total = len(found)
+    _rank(conn, read, rows, files=files, branch=branch, activation=activation)
     return read
 
 
@@ -218,6 +289,7 @@ def _rank(
     read: Read,
     rows: list["recent.Observation"],
     *,
+    files: "dict[int, set[str]]",
     branch: str,
     session: int = 0,
     parts: bool = False,
@@ -229,7 +301,7 @@ def _rank(
     read.ranked = select.rank(
         rows,
         branch=branch,
-        files=recent.files(conn, ids) if ids else {},
+        files=files,
         session=session,
         notes={row[0] for row in notes},
         parts=parts,
@@ -254,4 +326,4 @@ def _add_wide(conn: "apsw.Connection", read: Read, family: "Sequence[int]") -> N
     others = recent.observations(conn, scope, WIDE)
     read.wide = [*pins, *(row for row in others if row[0] not in known)][:WIDE]
     if read.wide:
-        read.everywhere = recent.counted(conn, scope, COUNTED)[0]
+        read.everywhere = recent.counted(conn, scope, COUNTED + 1)[0]

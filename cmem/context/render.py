@@ -135,16 +135,16 @@ def economics(counts: dict[str, int], *, read: int, work: int) -> str:
     )
 
 
-def digging(anchor: str, *, omitted: int, external: int, capped: bool) -> list[str]:
+def digging(anchor: str, *, omitted: int, external: int, least: tuple[bool, bool]) -> list[str]:
     """How to see more, with an id that exists; ``anchor`` "": there is only open work.
-    ``capped``: there are so many that they were not counted to the end."""
+    ``least``: whether there are so many of each that they were not counted to the end."""
     lines = []
-    least = "at least " if capped else ""
+    more, outside = ["at least " if one else "" for one in least]
     if omitted > 0:
         noun = "memory is" if omitted == 1 else "memories are"
-        lines.append(f"Not shown: {least}{omitted:,} more {noun} stored; see cmem search.")
+        lines.append(f"Not shown: {more}{omitted:,} more {noun} stored; see cmem search.")
     if external:
-        lines.append(f"Not shown: {least}{external:,} from outside sources; see cmem search.")
+        lines.append(f"Not shown: {outside}{external:,} from outside sources; see cmem search.")
     if not anchor:
         lines.append('Look closer: `cmem state list`, `cmem search "words"`.')
         return lines

@@ -52,6 +52,8 @@ LASTING_FLOOR = 0.25
 # together, whatever the topic.
 FREE = 2
 AGENTS_FREE = 4
+# Beyond so many of one topic, and of subagents, older ones of others are looked for.
+FEW = 4
 CROWD = 0.85
 # Of decisions and the like each says something else.
 CROWD_LASTING = 0.95
@@ -124,6 +126,36 @@ def rank(
     return _strong(_spread(ranked, files, parts=parts))
 
 
+def telling(
+    rows: "Iterable[Observation]",
+    files: dict[int, set[str]],
+    met: dict[object, int],
+    *,
+    session: int,
+    most: int,
+) -> "list[Observation]":
+    """Up to ``most`` of those that say something of their own: not of the running session, nor of
+    a topic that ``FEW`` before tell of. ``met`` counts the topics on."""
+    found = []
+    for row in rows:
+        if row[6] == session:
+            continue
+        counted = 0
+        for topic in _topics(row, files) if not row[7] else (AGENTS, *_topics(row, files)):
+            met[topic] = count = met.get(topic, 0) + 1
+            counted = max(counted, count)
+        if counted <= FEW:
+            found.append(row)
+            if len(found) == most:
+                break
+    return found
+
+
+def _topics(row: "Observation", files: dict[int, set[str]]) -> "tuple[object, ...]":
+    """What it tells of: its title, and its files, or its turn where no file is known."""
+    return (row[10], *(files.get(row[0]) or ((row[6], row[5]),)))
+
+
 def _strong(ranked: "Ranked") -> "Ranked":
     """Those that are worth their line: beside the first few, what comes near the best."""
     plain = [one for one in ranked if one[0] < OWN]
@@ -167,7 +199,7 @@ def _spread(ranked: "Ranked", files: dict[int, set[str]], *, parts: bool) -> "Ra
     met: dict[object, int] = {}
     spread: Ranked = []
     for score, row, why in ranked:
-        topics = {row[10], *(files.get(row[0]) or ((row[6], row[5]),))}
+        topics = _topics(row, files)
         crowd = -FREE
         if row[7]:
             crowd = max(crowd, met.get(AGENTS, 0) - AGENTS_FREE)

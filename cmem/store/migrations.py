@@ -21,6 +21,7 @@ from cmem.store import (
     schema_0004,
     schema_0005,
     schema_0006,
+    schema_0007,
     segment,
     snapshot,
 )
@@ -45,6 +46,7 @@ MIGRATIONS: tuple[tuple[int, Step], ...] = (
     (4, schema_0004),
     (5, schema_0005),
     (6, schema_0006),
+    (7, schema_0007),
 )
 
 HISTORY = """CREATE TABLE IF NOT EXISTS schema_versions(

@@ -23,10 +23,27 @@ Observation = tuple[int, int, str, int, str, int, int, str, int, int, str, str, 
 # id, session_id, created_at, taint, request, learned, completed, next_steps
 Summary = tuple[int, int, int, str, str, str, str, str]
 
+# Behind every row.
+NOW = (2**62, 2**62)
+
 NEWEST = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
         evidence_tokens, read_tokens, title, subtitle, branch
     FROM observations INDEXED BY observations_recent
     WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL AND taint <> 'external'
+    ORDER BY created_at DESC, id DESC LIMIT ?"""
+# The newest of a branch, of no subagent.
+BRANCH = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
+        evidence_tokens, read_tokens, title, subtitle, branch
+    FROM observations INDEXED BY observations_branch
+    WHERE project_id = ? AND branch = ? AND hidden_at IS NULL AND superseded_by IS NULL
+        AND taint <> 'external' AND agent_type = ''
+    ORDER BY created_at DESC, id DESC LIMIT ?"""
+# Those before one, of other sessions, that were made after a moment.
+OTHERS = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
+        evidence_tokens, read_tokens, title, subtitle, branch
+    FROM observations INDEXED BY observations_recent
+    WHERE project_id = ? AND (created_at, id) < (?, ?) AND created_at > ? AND session_id <> ?
+        AND hidden_at IS NULL AND superseded_by IS NULL AND taint <> 'external'
     ORDER BY created_at DESC, id DESC LIMIT ?"""
 # What is worth telling however much came after it, of what is older than a time.
 LASTING = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
@@ -68,13 +85,17 @@ COUNT = """SELECT count(*) FROM observations
 # A session start counts no further than to a limit.
 COUNT_TO = """SELECT count(*) FROM (SELECT 1 FROM observations
     WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL LIMIT ?)"""
+COUNT_TOLD = """SELECT count(*) FROM (SELECT 1 FROM observations INDEXED BY observations_recent
+    WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL
+        AND taint <> 'external' LIMIT ?)"""
 COUNT_EXTERNAL = """SELECT count(*) FROM (SELECT 1 FROM observations
     INDEXED BY observations_external WHERE project_id = ? AND taint = 'external'
         AND hidden_at IS NULL AND superseded_by IS NULL LIMIT ?)"""
 HAS = "SELECT 1 FROM sqlite_schema WHERE name = ?"
 SUMMARIES = """SELECT id, session_id, created_at, taint, request, learned, completed, next_steps
     FROM session_summaries INDEXED BY session_summaries_recent
-    WHERE project_id = ? AND hidden_at IS NULL AND instr(metadata, '"superseded_by"') = 0
+    WHERE project_id = ? AND session_id <> ? AND hidden_at IS NULL
+        AND instr(metadata, '"superseded_by"') = 0
     ORDER BY created_at DESC LIMIT ?"""
 SESSIONS_IN = "SELECT id FROM sessions WHERE id IN ({}) AND cwd = ?"
 OLDEST_PENDING = """SELECT created_at FROM work_units INDEXED BY work_units_pending
@@ -136,6 +157,39 @@ def observations(
     return rows[:limit]
 
 
+def of_branch(
+    conn: "apsw.Connection", projects: "Sequence[int]", branch: str, limit: int
+) -> list[Observation]:
+    """The newest of a branch that no subagent has made; [] in a store that no writer of this cmem
+    has opened yet."""
+    found: list[Observation] = []
+    try:
+        for project in projects:
+            found.extend(conn.execute(BRANCH, (project, branch, limit)))
+    except SQLError:  # there is no such index
+        return []
+    found.sort(key=lambda row: (-row[1], -row[0]))
+    return found[:limit]
+
+
+def others(
+    conn: "apsw.Connection",
+    projects: "Sequence[int]",
+    limit: int,
+    *,
+    session: int,
+    before: tuple[int, int] = NOW,
+    after: int = -1,
+) -> list[Observation]:
+    """The newest that another session than this has made, after a time and before the one of a
+    time and an id."""
+    found: list[Observation] = []
+    for project in projects:
+        found.extend(conn.execute(OTHERS, (project, *before, after, session, limit)))
+    found.sort(key=lambda row: (-row[1], -row[0]))
+    return found[:limit]
+
+
 def lasting(
     conn: "apsw.Connection", projects: "Sequence[int]", limit: int, *, until: int
 ) -> list[Observation]:
@@ -152,14 +206,17 @@ def lasting(
 
 
 def counted(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) -> tuple[int, int]:
-    """(how many visible observations the projects have, how many of them came from outside
-    sources), each counted to ``limit``."""
-    every = sum([int(rows(conn, COUNT_TO, (one, limit))[0][0]) for one in projects])
+    """(how many visible observations the projects have that may be told, how many that came from
+    outside sources), each counted to ``limit``."""
     try:
         outside = sum([int(rows(conn, COUNT_EXTERNAL, (one, limit))[0][0]) for one in projects])
     except SQLError:  # a store of an older cmem has no such index
         outside = 0
-    return min(every, limit), min(outside, limit)
+    # The narrow index counts all; where most came from outside, it would be too many.
+    few = outside < limit
+    query, to = (COUNT_TO, limit + outside) if few else (COUNT_TOLD, limit)
+    found = sum([int(rows(conn, query, (one, to))[0][0]) for one in projects])
+    return min(found - outside if few else found, limit), min(outside, limit)
 
 
 def count(conn: "apsw.Connection", projects: "Sequence[int]") -> int:
@@ -205,11 +262,14 @@ def open_items(
     return found[:limit]
 
 
-def summaries(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) -> list[Summary]:
-    """The newest ``limit`` visible summaries of the projects, newest first."""
+def summaries(
+    conn: "apsw.Connection", projects: "Sequence[int]", limit: int, *, session: int = 0
+) -> list[Summary]:
+    """The newest ``limit`` visible summaries of the projects, newest first, but for those of a
+    session."""
     rows: list[Summary] = []
     for project in projects:
-        rows.extend(conn.execute(SUMMARIES, (project, limit)))
+        rows.extend(conn.execute(SUMMARIES, (project, session, limit)))
     rows.sort(key=lambda row: (-row[2], -row[0]))
     return rows[:limit]
 

@@ -12,7 +12,16 @@ import store_rows
 import support
 
 from cmem.errors import ConfigError
-from cmem.store import connection, functions, ledger, migrations, schema_0001, schema_0002, segment
+from cmem.store import (
+    connection,
+    functions,
+    ledger,
+    migrations,
+    recent,
+    schema_0001,
+    schema_0002,
+    segment,
+)
 
 NOW = 1_764_424_800_000
 COUNT = len(schema_0001.STATEMENTS)
@@ -301,3 +310,15 @@ def test_four_processes_at_once_bring_an_old_store_up_to_date(version: int, home
     conn = connection.open_writer(str(home), now=NOW)
     assert contents(conn) == before
     assert conn.pragma("integrity_check") == "ok"
+
+
+def test_an_older_store_gets_the_index_of_branches_with_its_rows(home: Path) -> None:
+    old(home, 6)
+    reader = connection.open_reader(str(home))
+    assert reader is not None
+    branch = str(reader.execute("SELECT branch FROM observations").get)
+    assert recent.of_branch(reader, [1], branch, 9) == []
+    reader.close()
+    conn = connection.open_writer(str(home), now=NOW + 5)
+    assert [row[10] for row in recent.of_branch(conn, [1], branch, 9)] == ["An old title"]
+    conn.close()

@@ -10,6 +10,8 @@ from cmem.store import connection, recent, schema_0001, window
 
 STATEMENTS = {
     "newest": recent.NEWEST,
+    "branch": recent.BRANCH,
+    "others": recent.OTHERS,
     "summaries": recent.SUMMARIES,
     "pending": recent.OLDEST_PENDING,
     "runs": recent.LATEST_RUNS,
@@ -67,6 +69,16 @@ def test_newest_is_read_from_a_store_that_no_writer_has_opened_since(home: Path)
         conn.execute(statement).fetchall()
     assert recent.observations(conn, [1], 9) == now
     assert [(row[0], row[12]) for row in now] == [(2, ""), (1, "fix")]
+    conn.close()
+
+
+def test_the_newest_of_a_branch_in_a_store_that_no_writer_has_opened_since(home: Path) -> None:
+    conn = samples.calc(home)
+    conn.execute("UPDATE observations SET branch = 'fix'")
+    conn.execute("UPDATE observations SET agent_type = 'Explore' WHERE id = 2")
+    assert [row[0] for row in recent.of_branch(conn, [1], "fix", 9)] == [1]
+    conn.execute("DROP INDEX observations_branch")
+    assert recent.of_branch(conn, [1], "fix", 9) == []
     conn.close()
 
 
