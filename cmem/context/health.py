@@ -8,6 +8,7 @@ SPOOL_DAMAGED = (
     "captured events wait in spill files because spool.db is damaged; run `cmem compress`"
 )
 
+BEGIN = ": go on working, or begin with `cmem note` or `cmem import`"
 BAD_CONFIG = "config.toml cannot be read; `cmem status` says what is wrong with it"
 
 
@@ -31,15 +32,18 @@ def stalled(*, oldest_pending: int | None, last_success: int | None, now: int) -
     return f"nothing was observed for {_days(days)} although turns are waiting: run `cmem compress`"
 
 
-def untold(place: str, known: int, outside: int) -> str:
+def untold(place: str, known: int, outside: int, *, counted: int | None = None) -> str:
     """Why a session is told nothing of a project that has so many memories, and so many of them
-    from outside sources."""
+    from outside sources; none was counted beyond ``counted``. Where there are none, how to begin."""
     if not known:
-        return f"nothing remembered for {place} yet"
+        return f"nothing remembered for {place} yet{BEGIN}"
+    least = counted is not None and known > counted
+    number = f"at least {counted:,}" if least else f"{known:,}"
     if outside >= known:
         noun = "memory" if known == 1 else "memories"
-        return f"{known:,} {noun} of {place}, all from outside sources: see `cmem search`"
-    return f"context_budget has room for none of the {known:,} memories of {place}"
+        return f"{number} {noun} of {place}, all from outside sources: see `cmem search`"
+    which = number if least else f"the {number}"
+    return f"context_budget has room for none of {which} memories of {place}"
 
 
 def uncollected(*, waiting: int, oldest_waiting: int | None, now: int) -> str:

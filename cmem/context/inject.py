@@ -3,7 +3,7 @@
 import time
 
 from cmem import here
-from cmem.context import block, health, watch
+from cmem.context import block, gather, health, watch
 from cmem.context.fence import line
 from cmem.store import connection, recent
 
@@ -117,7 +117,7 @@ def _message(name: str, text: str, trouble: str, *, known: tuple[int, int]) -> s
     if text:
         return ""
     place = "this folder" if name == "unsorted" else line(name, 120)
-    return "cmem is on: " + health.untold(place, *known)
+    return "cmem is on: " + health.untold(place, *known, counted=gather.COUNTED)
 
 
 def _now() -> int:

@@ -290,7 +290,9 @@ def test_without_a_store_nothing_is_made(home: Path, root: Path) -> None:
         "items": [],
         "omitted": 0,
     }
-    assert ok("context", cwd=root) == "nothing remembered for calc yet\n"
+    assert ok("context", cwd=root) == (
+        "nothing remembered for calc yet: go on working, or begin with `cmem note` or `cmem import`\n"
+    )
     assert support.run_json("status", cwd=root)["health"] == (
         "nothing captured yet: run `cmem install`, then start a session of your agent"
     )

@@ -92,12 +92,12 @@ def test_a_session_that_holds_its_block_gets_nothing(home: Path, source: str) ->
 
 
 def test_without_memories_only_the_person_is_told(home: Path) -> None:
-    told = {"systemMessage": "cmem is on: nothing remembered for other yet"}
+    told = {"systemMessage": f"cmem is on: nothing remembered for other yet{health.BEGIN}"}
     assert start(home, "/src/other") == told
     samples.calc(home).close()
     assert start(home, "/src/other") == told
     assert start(home, "/src/<b>\x1b[2Jx") == {
-        "systemMessage": "cmem is on: nothing remembered for &lt;b&gt; [2Jx yet"
+        "systemMessage": f"cmem is on: nothing remembered for &lt;b&gt; [2Jx yet{health.BEGIN}"
     }
 
 
@@ -138,7 +138,7 @@ def test_folders_that_are_no_project_do_not_mix(home: Path, tmp_path: Path) -> N
     text = text_of(start(home, "/tmp/one"))
     assert "Learned in one" in text and "Done in one" in text and "two" not in text
     assert start(home, "/tmp/three") == {
-        "systemMessage": "cmem is on: nothing remembered for this folder yet"
+        "systemMessage": f"cmem is on: nothing remembered for this folder yet{health.BEGIN}"
     }
 
 

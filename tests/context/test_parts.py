@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import samples
 from context.test_block import lines_of, start, text_of
 
-from cmem.context import gather, select
+from cmem.context import gather, health, select
 from cmem.model import ProjectIdentity
 from cmem.store import notes, projects, recent, state
 from cmem.store.connection import transaction
@@ -237,6 +238,59 @@ def test_nothing_is_only_said_where_there_is_nothing(home: Path) -> None:
     assert said == {
         "/src/calc": "cmem is on: context_budget has room for none of the 2 memories of calc",
         "/src/web": "cmem is on: 1 memory of web, all from outside sources: see `cmem search`",
-        "/src/new": "cmem is on: nothing remembered for new yet",
+        "/src/new": f"cmem is on: nothing remembered for new yet{health.BEGIN}",
     }
     assert start(home, "/src/new", source="compact", session="x") == {}
+
+
+def many(conn: apsw.Connection, project: int, count: int, **values: Any) -> None:
+    """So many copies of a memory, made in one statement."""
+    turn = samples.turn(conn, samples.session(conn, project, f"many {project} {values}"), 1)
+    session = conn.execute("SELECT session_id FROM turns WHERE id = ?", (turn,)).get
+    first = samples.observation(conn, project, session, turn, title="Many 0", **values)
+    names = [str(row[1]) for row in conn.execute("PRAGMA table_info(observations)")]
+    own = {"id": "NULL", "uid": "uid || i", "content_hash": "content_hash || i"}
+    own["title"] = "'Many ' || i"
+    told = ", ".join(own.get(name, name) for name in names)
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
+    conn.execute(
+        f"{numbers} INSERT INTO observations({', '.join(names)}) SELECT {told} FROM n, observations"
+        " WHERE id = ? LIMIT ?",
+        (count, first, count - 1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "outside", "everywhere", "rest", "of_outside"),
+    [
+        (30, 0, 500, "{530}", ""),
+        (30, 0, 700, "at least {530}", ""),
+        (500, 0, 0, "{500}", ""),
+        (501, 3, 0, "at least {500}", "3"),
+        (501, 600, 0, "at least {500}", "at least 500"),
+        (60, 500, 0, "{60}", "500"),
+        (60, 600, 0, "{60}", "at least 500"),
+    ],
+)
+def test_what_is_not_shown_is_counted_exactly_or_said_to_be_more(
+    home: Path, told: int, outside: int, everywhere: int, rest: str, of_outside: str
+) -> None:
+    conn = samples.open_store(home)
+    samples.project(conn, "p", "/src/p")
+    with transaction(conn):
+        many(conn, 1, told)
+        if outside:
+            many(conn, 1, outside, taint="external")
+        if everywhere:
+            many(conn, wide(conn), everywhere, type="note")
+    conn.close()
+    lines = lines_of(start(home, "/src/p"))
+    shown = sum(line.startswith("- O") for line in lines)
+    left = re.sub("{(.*)}", lambda found: f"{int(found[1]) - shown:,}", rest)
+    wanted = [f"Not shown: {left} more memories are stored; see cmem search."]
+    if of_outside:
+        wanted.append(f"Not shown: {of_outside} from outside sources; see cmem search.")
+    assert [line for line in lines if line.startswith("Not shown")] == wanted
+    said = start(home, "/src/p", budget=60)["systemMessage"].partition(": ")[2]
+    which = "at least 500" if told + outside + everywhere > 500 else "the 500"
+    assert said == f"context_budget has room for none of {which} memories of p"

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from support import payload_bytes, run_cmem, run_json
 
 from cmem import hosts, ingest
+from cmem.context import health
 from cmem.hosts.wire import HOSTS
 from cmem.ingest import Ingested
 from cmem.model import ToolUsed, Unreadable
@@ -82,7 +83,9 @@ def test_the_registered_lines_take_a_session_in_and_the_next_one_begins_with_it(
     assert set(commands) == set(HOSTS[host].kinds)
     events = _session(host, project)
     (start,) = HOSTS[host].injects
-    greets = {start: {"systemMessage": "cmem is on: nothing remembered for project yet"}}
+    greets = {
+        start: {"systemMessage": f"cmem is on: nothing remembered for project yet{health.BEGIN}"}
+    }
     for event, payload in events:
         done = recorded.fire(commands[event], payload)
         assert (done.returncode, done.stderr) == (0, b"")

@@ -20,6 +20,7 @@ from support import CLAUDE_CODE, ROOT, payload_bytes, run_cmem
 
 from cmem import __version__, paths
 from cmem.cli import parse, spec
+from cmem.context import health
 from cmem.install import claude_code
 
 HOOKS = ROOT / "hooks"
@@ -27,7 +28,7 @@ PLUGIN = HOOKS / "claude-code"
 SHELLS = [name for name in ("sh", "dash", "bash", "busybox") if shutil.which(name)]
 PROMPT = payload_bytes({"session_id": "s1", "prompt": "hello", "cwd": "/", "prompt_id": "p1"})
 START = payload_bytes({"session_id": "s1", "source": "startup", "cwd": "/"})
-NOTHING = {"systemMessage": "cmem is on: nothing remembered for this folder yet"}
+NOTHING = {"systemMessage": f"cmem is on: nothing remembered for this folder yet{health.BEGIN}"}
 
 
 def _document(path: Path) -> Any:
