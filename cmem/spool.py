@@ -51,8 +51,13 @@ _OLDEST = "SELECT captured_at FROM spool ORDER BY id LIMIT 1"
 _BATCH = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_common_dir, branch,
     commit_sha, project_env, payload FROM spool WHERE id > ? ORDER BY id LIMIT ?"""
 
-_OF_SESSION = """SELECT host, event, CAST(payload AS TEXT) FROM spool
-    WHERE session = ? AND event IN ({}) ORDER BY id DESC LIMIT ?"""
+# As bytes: half of a character, which JSON can spell, is no text.
+_TEXTS = """WITH places(host, event, path) AS (VALUES {})
+    SELECT CAST(substr(CASE WHEN NOT json_valid(told) THEN ''
+        WHEN json_type(told, path) = 'text' THEN told ->> path END, 1, ?) AS BLOB)
+    FROM (SELECT s.id, p.path, CAST(s.payload AS TEXT) AS told
+        FROM spool s CROSS JOIN places p ON p.host = s.host AND p.event = s.event
+        WHERE s.session = ? ORDER BY s.id DESC LIMIT ?) ORDER BY id DESC"""
 
 
 class NewerSpoolError(apsw.Error):
@@ -282,24 +287,26 @@ def finish(conn: apsw.Connection) -> None:
     conn.close()
 
 
-def of_session(
-    home: str, session: str, events: "Sequence[str]", *, limit: int
-) -> "list[tuple[str, str, str]]":
-    """(host, event, payload) of the newest events of these names that wait of a session, newest first;
-    [] where the spool cannot be read at once."""
+def waiting_texts(
+    home: str, session: str, places: "Sequence[tuple[str, str, str]]", *, size: int, limit: int
+) -> list[str]:
+    """The beginnings of what the newest waiting events of a session say at one of the places
+    (host, event, path), newest first; [] where the spool cannot be read at once."""
     path = paths.spool_db(home)
+    query = _TEXTS.format(", ".join(["(?, ?, ?)"] * len(places)))
+    bindings = [*[part for place in places for part in place], size, session, limit]
     try:
         if not os.path.exists(path) or not os.path.getsize(path):
             return []
         conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            query = _OF_SESSION.format(",".join("?" * len(events)))
-            found = conn.execute(query, (session, *events, limit)).fetchall()
+            found = conn.execute(query, bindings).fetchall()
         finally:
             conn.close()
     except (apsw.Error, OSError):
         return []
-    return [(str(host), str(event), str(payload)) for host, event, payload in found]
+    said = [one for (one,) in found if isinstance(one, bytes)]
+    return [one.decode("utf-8", "replace") for one in said if one]
 
 
 def counts(home: str) -> tuple[int, int, int]:

@@ -58,7 +58,17 @@ def build(
     return of_rows(conn, read, budget=budget)
 
 
-def of_rows(conn: "apsw.Connection", read: "Read", *, budget: int) -> "Block":
+def of_waiting(home: str, name: str, *, session: str, budget: int) -> str:
+    """The block of a session that was compacted before anything was ever stored; "" where none of
+    its prompts waits."""
+    from cmem.context import so_far
+
+    read = gather.Read(name)
+    read.so_far = so_far.of(None, None, home=home, session=session)
+    return of_rows(None, read, budget=budget)[1]
+
+
+def of_rows(conn: "apsw.Connection | None", read: "Read", *, budget: int) -> "Block":
     """The block made of what was read."""
     body, items = _compose(conn, read, budget)
     every = read.total + read.external + read.everywhere
@@ -73,7 +83,7 @@ def _observed(items: "Items") -> int:
     return len({ref for ref, _why in items if ref[0] == "O"})
 
 
-def _compose(conn: "apsw.Connection", read: "Read", budget: int) -> "tuple[str, Items]":
+def _compose(conn: "apsw.Connection | None", read: "Read", budget: int) -> "tuple[str, Items]":
     """The body's lines within the budget, and what is in it and why."""
     purse = select.Purse(budget, MAX_UNITS)
     head = render.notice(read.name)
@@ -123,7 +133,7 @@ def _kinds(items: "Items") -> dict[str, int]:
 
 
 def _so_far(
-    conn: "apsw.Connection", read: "Read", purse: select.Purse
+    conn: "apsw.Connection | None", read: "Read", purse: select.Purse
 ) -> "tuple[list[str], Items]":
     """The section of a session that was compacted."""
     if read.so_far is None:
@@ -136,7 +146,7 @@ def _so_far(
 
 
 def _fixed(
-    conn: "apsw.Connection", read: "Read", budget: int, purse: select.Purse
+    conn: "apsw.Connection | None", read: "Read", budget: int, purse: select.Purse
 ) -> "tuple[list[str], list[str], Items]":
     """What holds in every project and what is still to be done, each within its share."""
     told = gather.details(conn, [row[0] for row in read.wide])
@@ -156,7 +166,7 @@ def _fixed(
 
 
 def _pinned(
-    conn: "apsw.Connection", ranked: "select.Ranked", budget: int, purse: select.Purse
+    conn: "apsw.Connection | None", ranked: "select.Ranked", budget: int, purse: select.Purse
 ) -> "tuple[list[str], Items]":
     """The pinned within their share: titles first, then what the newest say."""
     pins = [one for one in ranked if one[1][3]]

@@ -234,14 +234,16 @@ def _files(conn: "apsw.Connection", rows: "Sequence[recent.Observation]") -> "di
     return recent.files(conn, [row[0] for row in rows]) if rows else {}
 
 
-def details(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, tuple[str, list[str]]]:
+def details(
+    conn: "apsw.Connection | None", ids: "Sequence[int]"
+) -> dict[int, tuple[str, list[str]]]:
     """Narrative and facts of a few observations."""
-    return recent.details(conn, ids) if ids else {}
+    return recent.details(conn, ids) if ids and conn is not None else {}
 
 
-def key(conn: "apsw.Connection") -> bytes:
+def key(conn: "apsw.Connection | None") -> bytes:
     """What the fence is named with."""
-    return recent.hmac_key(conn)
+    return b"" if conn is None else recent.hmac_key(conn)
 
 
 def _since(

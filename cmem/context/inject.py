@@ -89,7 +89,10 @@ def _remembered(
     how many of them came from outside sources)."""
     conn = connection.open_reader(home, index=False)
     if conn is None:
-        return identity[2], "", "", (0, 0)
+        text = ""
+        if session and source == "compact":
+            text = block.of_waiting(home, identity[2], session=session, budget=budget)
+        return identity[2], text, "", (0, 0)
     connection.begin_reading(conn)
     try:
         found = block.build(

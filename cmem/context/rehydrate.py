@@ -7,7 +7,7 @@ changed and the commands it ran.
 """
 
 from cmem.context import render
-from cmem.context.fence import FACT_CAP, NARRATIVE_CAP, line
+from cmem.context.fence import FACT_CAP, NARRATIVE_CAP, TITLE_CAP, line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Pays = Callable[..., bool]
 
 TURNS = 40
+# Of the prompts that wait to be stored.
+WAITING = 12
 OBSERVATIONS = 30
 DETAILED = 6
 # Of a turn that was not observed yet: what is told of it at most, and of how many such turns.
@@ -65,24 +67,19 @@ def section(so_far: SoFar, *, details: "Details", purse: "Purse") -> "tuple[list
     head = HEAD.format(ref=f" (N{so_far.ref})" if so_far.ref else "")
     if not (so_far.turns or so_far.waiting) or not pays([head]):
         return [], []
-    told: dict[int, list[str]] = {}
-    items: Items = []
-    new = [f"- asked, not stored yet: {line(text, FACT_CAP)}" for text in so_far.waiting]
+    first = _first(so_far, purse)
+    waiting = list(so_far.waiting if so_far.turns else so_far.waiting[:-1])
+    new = [f"- asked, not stored yet: {line(text, FACT_CAP)}" for text in waiting[:WAITING]]
     new = [text for text in new if pays([text], prompt=True)]
-    for turn, prompt, text in _asked(so_far):
-        if pays([text], prompt=True):
-            told.setdefault(turn, []).append(text)
-            items.append((f"P{prompt}", "asked in this session"))
+    left = len(waiting) - len(new)
+    new += _counted(left, "- {} more {}, not stored yet", purse)
+    told, items = _asked(so_far, first, pays)
     summary = [text for text in _summary(so_far) if pays([text])]
     left = so_far.prompts - len(items)
-    more = []
-    if left > 0 and so_far.turns:
-        noun = "prompt" if left == 1 else "prompts"
-        more = [f"- {left} earlier {noun}: `cmem session show N{so_far.ref}`"]
-        more = more if pays(more) else []
+    more = _counted(left, f"- {{}} earlier {{}}: `cmem session show N{so_far.ref}`", purse)
     _add_done(so_far, told, pays)
     items += _add_own(so_far, told, details, pays=pays)
-    lines = list(new)
+    lines = [*new, *([first] if first and not so_far.turns else ())]
     for turn, _prompt, _asked_for, _answered in so_far.turns:
         if turn == so_far.turns[-1][0]:
             lines += more
@@ -92,15 +89,38 @@ def section(so_far: SoFar, *, details: "Details", purse: "Purse") -> "tuple[list
     return ([head, *lines], items) if lines else ([], [])
 
 
-def _asked(so_far: SoFar) -> "list[tuple[int, int, str]]":
-    """(turn, prompt, line) of each prompt, the very first one before all others."""
-    turns = list(so_far.turns)
-    found = [(one[0], one[1], f"- P{one[1]} asked: {line(one[2], FACT_CAP)}") for one in turns]
-    if len(turns) > 1:
-        turn, prompt, asked, _answered = turns[-1]
-        first = f"- P{prompt} asked first: {line(asked, NARRATIVE_CAP)}"
-        found = [(turn, prompt, first), *found[:-1]]
-    return found
+def _first(so_far: SoFar, purse: "Purse") -> str:
+    """The line of the very first prompt, which is the task: as much of it as can be paid."""
+    if so_far.turns:
+        _turn, prompt, asked, _answered = so_far.turns[-1]
+        others = len(so_far.turns) > 1 or so_far.waiting
+        what = f"P{prompt} asked" + (" first" if others else "")
+    else:
+        asked = so_far.waiting[-1]
+        what = "asked" + (" first" if len(so_far.waiting) > 1 else "") + ", not stored yet"
+    for cap in (NARRATIVE_CAP, FACT_CAP, TITLE_CAP):
+        text = f"- {what}: {line(asked, cap)}"
+        if purse.pay([text]):
+            return text
+    return ""
+
+
+def _counted(left: int, text: str, purse: "Purse") -> list[str]:
+    """How many prompts are not told, which is said where there is any room."""
+    text = text.format(left, "prompt" if left == 1 else "prompts")
+    return [text] if left > 0 and purse.pay([text]) else []
+
+
+def _asked(so_far: SoFar, first: str, pays: "Pays") -> "tuple[dict[int, list[str]], Items]":
+    """What was asked in each stored turn, as far as it can be paid; the first one is."""
+    told: dict[int, list[str]] = {}
+    items: Items = []
+    for at, (turn, prompt, asked, _answered) in enumerate([*so_far.turns[-1:], *so_far.turns[:-1]]):
+        text = first if at == 0 else f"- P{prompt} asked: {line(asked, FACT_CAP)}"
+        if text and (at == 0 or pays([text], prompt=True)):
+            told.setdefault(turn, []).append(text)
+            items.append((f"P{prompt}", "asked in this session"))
+    return told, items
 
 
 def _add_done(so_far: SoFar, told: "dict[int, list[str]]", pays: "Pays") -> None:

@@ -10,18 +10,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
 
-WAITING = 12
+# So many prompts may wait, and so much of each is looked at.
+WAITING = 1_000
+LOOKED_AT = 2_000
 CALLS = 80
 PRIVATE = "[private]"
 
 
 def of(
-    conn: "apsw.Connection", own: "tuple[int, int, str] | None", *, home: str, session: str
+    conn: "apsw.Connection | None",
+    own: "tuple[int, int, str] | None",
+    *,
+    home: str,
+    session: str,
 ) -> "rehydrate.SoFar":
-    """The session as far as it is stored, and the prompts of it that wait in the spool."""
+    """The session as far as it is stored, and the prompts of it that wait in the spool. ``conn``:
+    None where nothing has ever been stored."""
     found = rehydrate.SoFar()
     found.waiting = _waiting(home, session) if home else []
-    if own is None:
+    if conn is None or own is None:
         return found
     found.ref, _began, host = own
     found.turns, found.prompts = current.turns(conn, found.ref, rehydrate.TURNS)
@@ -73,19 +80,16 @@ def _waiting(home: str, session: str) -> list[str]:
     from cmem import spool
     from cmem.hosts.wire import HOSTS
 
-    paths = {
-        (host, event): wire.paths[3]
+    places = [
+        (host, event, wire.paths[3])
         for host, wire in HOSTS.items()
         for event, kind in wire.kinds.items()
         if kind == "prompt"
-    }
-    events = sorted({event for _host, event in paths})
-    found = []
-    for host, event, payload in spool.of_session(home, session, events, limit=WAITING):
-        path = paths.get((host, event))
-        values = spool.fields(payload, (path,)) if path else None
-        text = values[0].strip() if values else ""
-        # Of a private prompt nothing but a mark is left.
-        if text.replace(PRIVATE, "").strip() and not text.startswith(NOTIFICATION):
-            found.append(text)
-    return found
+    ]
+    found = spool.waiting_texts(home, session, places, size=LOOKED_AT, limit=WAITING)
+    # Of a private prompt nothing but a mark is left.
+    return [
+        text
+        for text in map(str.strip, found)
+        if text.replace(PRIVATE, "").strip() and not text.startswith(NOTIFICATION)
+    ]
