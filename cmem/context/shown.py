@@ -1,7 +1,8 @@
 """What a session has been told already, in one small file for each in the data home. HOT.
 
-Ids and hashes only, so that nothing of a memory's text lies there. A hook that cannot read or
-write it tells a memory twice at worst.
+Ids and hashes only, so that nothing of a memory's text lies there. Hooks run beside each other:
+each writes down what it is about to tell, in one piece at the end of the file, and leaves out what
+stands before. What cannot be written down is not told; what cannot be read may be told twice.
 """
 
 import os
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 FOLDER = "recall"
 KEPT_S = 7 * 86_400
-_MOST = 65_536
+_HERE = 1  # os.SEEK_CUR, which the hook's stand-in for os has not
+# 200,000 names: more than a session can be told.
+_MOST = 4 << 20
 
 
 def mark(kind: str, text: str) -> str:
@@ -30,19 +33,31 @@ def read(home: str, session: str) -> set[str]:
     except OSError:
         return set()
     try:
-        return set(os.read(fd, _MOST).decode("ascii", "replace").split())
+        return _names(fd, os.fstat(fd).st_size)
     finally:
         os.close(fd)
 
 
-def add(home: str, session: str, names: "Iterable[str]") -> None:
-    """The session is told these too. Raises OSError where that cannot be kept."""
-    _write(_path(home, session), names, os.O_APPEND)
+def claim(home: str, session: str, names: "Iterable[str]") -> set[str]:
+    """The session is told these too; those of them that it was told before, by whomever. Raises
+    OSError where that cannot be kept."""
+    wanted = set(names)
+    fd = _open(_path(home, session), os.O_RDWR | os.O_APPEND)
+    try:
+        size = _write(fd, wanted)
+        # Appending moves this to the end of what was written, whoever else writes.
+        return wanted & _names(fd, os.lseek(fd, 0, _HERE) - size)
+    finally:
+        os.close(fd)
 
 
 def begin(home: str, session: str, names: "Iterable[str]") -> None:
     """The session knows these and nothing else; files of a week ago go."""
-    _write(_path(home, session), names, os.O_TRUNC)
+    fd = _open(_path(home, session), os.O_WRONLY | os.O_TRUNC)
+    try:
+        _write(fd, names)
+    finally:
+        os.close(fd)
     folder = f"{home}/{FOLDER}"
     oldest = time.time() - KEPT_S
     for name in os.listdir(folder):
@@ -53,17 +68,31 @@ def begin(home: str, session: str, names: "Iterable[str]") -> None:
             pass
 
 
-def _write(path: str, names: "Iterable[str]", how: int) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | how
+def _names(fd: int, end: int) -> set[str]:
+    """What stands in the file before a place."""
+    size = min(end, _MOST)
+    return set(os.pread(fd, size, end - size).decode("ascii", "replace").split())
+
+
+def _open(path: str, how: int) -> int:
+    flags = os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | how
     try:
-        fd = os.open(path, flags, 0o600)
+        return os.open(path, flags, 0o600)
     except FileNotFoundError:
-        os.mkdir(path.rpartition("/")[0], 0o700)
-        fd = os.open(path, flags, 0o600)
-    try:
-        os.write(fd, "".join([name + "\n" for name in names]).encode())
-    finally:
-        os.close(fd)
+        try:
+            os.mkdir(path.rpartition("/")[0], 0o700)
+        except FileExistsError:  # a hook beside this one was faster
+            pass
+        return os.open(path, flags, 0o600)
+
+
+def _write(fd: int, names: "Iterable[str]") -> int:
+    """Write the names in one piece; its size."""
+    # What a full disk has cut before ends here.
+    raw = ("\n" + "".join([name + "\n" for name in names])).encode()
+    if os.write(fd, raw) < len(raw):
+        raise OSError("the disk is full")
+    return len(raw)
 
 
 def _path(home: str, session: str) -> str:

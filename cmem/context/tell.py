@@ -91,5 +91,5 @@ def _start(
     if recalls and not resumed:
         shown.begin(home, taken.session, told)
     elif told and resumed:
-        shown.add(home, taken.session, told)
+        shown.claim(home, taken.session, told)
     return out

@@ -49,12 +49,16 @@ def recall(home: str, *, event: str, taken: "Taken", wire: "Wire", project_env: 
         connection.begin_reading(conn)
         identity = here.parts_at(taken.cwd, taken.repo, {"CMEM_PROJECT": project_env})
         session = f"{taken.session}:{values[0]}" if values[0] else taken.session
-        body, told = _about(
+        rows, marks, project = _about(
             conn, name, about, identity=identity, taken=taken, known=shown.read(home, session)
         )
-        if told:
-            # Before it is said: what cannot be kept would be said again and again.
-            shown.add(home, session, told)
+        body, ids = _text(conn, name, rows, project=project)
+        # Before it is said: what cannot be kept would be said again and again.
+        lost = shown.claim(home, session, [*ids, *marks]) if ids else set()
+        if lost:
+            rest = [] if lost.intersection(marks) else [one for one in ids if one not in lost]
+            rows = [row for row in rows if f"O{row[0]}" in rest]
+            body, _ids = _text(conn, name, rows, project=project)
         return inject.document(body, "", event=event) if body else b""
     finally:
         conn.close()
@@ -74,23 +78,20 @@ def _about(
     identity: "inject.Identity",
     taken: "Taken",
     known: set[str],
-) -> tuple[str, list[str]]:
-    """(the fenced text or "", what the session is told by it)."""
+) -> tuple["list[Observation]", list[str], str]:
+    """(the memories to be told, what stands for their being spoken of, the project's name)."""
     from cmem.store import projects, recent
 
     project = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
     if project is None:
-        return "", []
+        return [], [], ""
     family = projects.family(conn, project)
     own = _own_session(conn, taken.session)
     rows, marks = _rows(conn, name, about, family=family, own=own, taken=taken, known=known)
     if identity[1] == projects.UNSORTED:
         within = recent.sessions_in(conn, {row[6] for row in rows}, taken.cwd)
         rows = [row for row in rows if row[6] in within]
-    if not rows:
-        return "", []
-    body, ids = _text(conn, name, rows, project=recent.name_of(conn, project)[0])
-    return body, [*ids, *marks] if body else []
+    return rows, marks, recent.name_of(conn, project)[0] if rows else ""
 
 
 def _rows(
@@ -150,7 +151,9 @@ def _own_session(conn: "apsw.Connection", session: str) -> int:
 def _text(
     conn: "apsw.Connection", name: str, rows: "list[Observation]", *, project: str
 ) -> tuple[str, list[str]]:
-    """The rows as a fenced text within the budget, and the ids in it."""
+    """The rows as a fenced text within the budget, and the ids in it; ("", []) for none."""
+    if not rows:
+        return "", []
     from cmem.context import fence, gather, render, select
 
     purse = select.Purse(BUDGETS[name], 2_000)
