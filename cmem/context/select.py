@@ -184,14 +184,19 @@ def _scored(
     for name, factor in reasons:
         if name != row[2]:
             score *= factor
-    told = [f"{name} x{factor:.2f}" if parts else name for name, factor in reasons]
+    told = [f"{name} x{_figure(factor)}" if parts else name for name, factor in reasons]
     if own:
         score += OWN
-        told.append("this session")
+        told.append(f"this session +{OWN:g}" if parts else "this session")
     if row[3]:
         score += PIN
-        told.insert(0, "pinned")
+        told.insert(len(told) if parts else 0, f"pinned +{PIN:g}" if parts else "pinned")
     return score, row, ", ".join(told)
+
+
+def _figure(factor: float) -> str:
+    """With so many places that the figures told give the score told."""
+    return f"{factor:.2f}" if abs(factor - round(factor, 2)) < 1e-9 else f"{factor:.4f}"
 
 
 def _spread(ranked: "Ranked", files: dict[int, set[str]], *, parts: bool) -> "Ranked":
@@ -213,7 +218,7 @@ def _spread(ranked: "Ranked", files: dict[int, set[str]], *, parts: bool) -> "Ra
             lasts = row[2] in LASTING_TYPES and not row[7]
             factor = (CROWD_LASTING if lasts else CROWD) ** crowd
             left = score * factor
-            told = f"{why}, its topic is told of x{factor:.2f}" if parts else why
+            told = f"{why}, its topic is told of x{_figure(factor)}" if parts else why
         else:
             left, told = score, why
         spread.append((left, row, f"{told} = {left:.2f}" if parts else why))

@@ -227,7 +227,7 @@ def test_context_is_what_the_hook_prints(stored: Path, home: Path) -> None:
         {"id": "O1", "why": "recent"},
     ]
     assert ok("context", "--explain", cwd=stored).endswith(
-        "O2: recent x1.00, decision x1.60 = 1.60\nO1: recent x0.99, bugfix x1.30 = 1.29\n"
+        "O2: recent x1.00, decision x1.60 = 1.60\nO1: recent x0.9885, bugfix x1.30 = 1.29\n"
     )
     assert support.run_json("context", "--source", "resume", cwd=stored)["text"] == ""
     assert support.run_json("context", "--project", "calc", cwd="/")["text"] == text

@@ -117,7 +117,7 @@ def test_one_topic_does_not_fill_the_block() -> None:
     whys = {one[1][0]: one[2] for one in select.rank(agents, branch="", files={}, parts=True)}
     assert whys[9] == "recent x1.00, change x1.00, by a subagent x0.60 = 0.60"
     assert whys[4] == (
-        "recent x0.94, change x1.00, by a subagent x0.60, its topic is told of x0.72 = 0.41"
+        "recent x0.9439, change x1.00, by a subagent x0.60, its topic is told of x0.7225 = 0.41"
     )
 
 
@@ -294,3 +294,34 @@ def test_what_is_not_shown_is_counted_exactly_or_said_to_be_more(
     said = start(home, "/src/p", budget=60)["systemMessage"].partition(": ")[2]
     which = "at least 500" if told + outside + everywhere > 500 else "the 500"
     assert said == f"context_budget has room for none of {which} memories of p"
+
+
+def test_the_figures_of_a_score_give_the_score(home: Path) -> None:
+    conn = samples.calc(home)
+    session = samples.session(conn, 1, "other")
+    for number in range(1, 40):
+        samples.observation(
+            conn,
+            1,
+            1 + (number % 2) * (session - 1),
+            samples.turn(conn, session, number),
+            title=f"Step {number}",
+            type=("decision", "bugfix", "feature", "change")[number % 4],
+            created_at=samples.NOON + number * samples.HOUR,
+            files_modified=[f"src/{number % 5}.py"],
+            branch="fix" if number % 3 else "",
+            agent_type="Explore" if number % 7 == 0 else "",
+            pinned=int(number % 11 == 0),
+        )
+    read = gather.for_project(conn, 1, branch="fix", session=1, parts=True)
+    conn.close()
+    assert any(
+        "this session +50" in why and "pinned +100" in why for _score, _row, why in read.ranked
+    )
+    for score, row, why in read.ranked:
+        parts, _, told = why.rpartition(" = ")
+        value = select.WEIGHTS.get(row[2], 1.0) if f"{row[2]} x" not in parts else 1.0
+        for part in parts.split(", "):
+            sign, figure = part[part.rindex(" ") + 1], part[part.rindex(" ") + 2 :]
+            value = value * float(figure) if sign == "x" else value + float(figure)
+        assert told == f"{score:.2f}" and abs(value - score) < 0.01, why
