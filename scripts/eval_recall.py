@@ -2,7 +2,8 @@
 
 The memories of ``tests/context/prompts.py`` are stored as one project's. A prompt that concerns a
 memory *carries* it when that memory is among those told; a prompt that concerns none is to be met
-with silence. Outputs of failing commands are asked in the same way, of which some were met before.
+with silence. The same is asked where as many others as a large project has are stored beside them,
+sentences of Python's own documentation. Outputs of failing commands are asked in the same way, of which some were met before.
 *dev* may be looked at while recall is tuned, *test* is held out. Ends with 1 when a share of either
 is too low.
 """
@@ -10,7 +11,10 @@ is too low.
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
+import random
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -24,6 +28,9 @@ samples: Any = importlib.import_module("samples")
 from cmem.context import failures, recall  # noqa: E402
 
 LEAST_CARRIED, LEAST_SILENT = 0.80, 0.95
+# Among so many others, whose text differs with the version of Python.
+OTHERS = 6_000
+LEAST_CARRIED_THERE, LEAST_SILENT_THERE = 0.75, 0.92
 PARTS = ("dev", "test")
 
 
@@ -54,6 +61,15 @@ def main(argv: list[str]) -> int:
                 f"fix, {100 * found.silent:.0f} % of the others are met with silence"
             )
             good = good and found.carried >= LEAST_CARRIED and found.silent >= LEAST_SILENT
+        add_others(conn, OTHERS)
+        for part in PARTS:
+            found = shares(conn, keys, part)
+            print(
+                f"recall {part} among {OTHERS:,} others: {100 * found.carried:.0f} % carry it, "
+                f"{100 * found.silent:.0f} % of the others are met with silence"
+            )
+            good = good and found.carried >= LEAST_CARRIED_THERE
+            good = good and found.silent >= LEAST_SILENT_THERE
         conn.close()
     return 0 if good else 1
 
@@ -82,6 +98,38 @@ def store(folder: Path) -> tuple[Any, list[int]]:
             samples.tool(conn, session, turn, "Bash", given, output, outcome="failed")
             samples.observation(conn, 1, session, turn, title=failure.fix)
     return conn, keys
+
+
+def add_others(conn: Any, count: int) -> None:
+    """So many memories more, of two sentences each."""
+    found = sorted(_sentences(Path(ast.__file__).parent))
+    random.Random(2).shuffle(found)
+    session = samples.session(conn, 1, "others", cwd="/src/shop")
+    turn = samples.turn(conn, session, 1)
+    with conn:
+        for at in range(count):
+            title, fact = (found[(2 * at + more) % len(found)] for more in (0, 1))
+            samples.observation(
+                conn, 1, session, turn, title=title, facts=[fact],
+                created_at=samples.NOON + samples.DAY * 30 + at * 1000,
+            )  # fmt: skip
+
+
+def _sentences(folder: Path) -> set[str]:
+    """What the docstrings of the modules in a folder say."""
+    found = set()
+    for file in folder.rglob("*.py"):
+        if "site-packages" in file.parts:
+            continue
+        try:
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+        except (SyntaxError, UnicodeDecodeError):  # what its tests are made of
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
+                told = re.split(r"(?<=[.])\s+|\n\n", ast.get_docstring(node) or "")
+                found |= {" ".join(one.split()) for one in told if 30 < len(one) < 160}
+    return found
 
 
 def shares(conn: Any, keys: list[int], part: str, *, misses: bool = False) -> Share:

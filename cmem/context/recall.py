@@ -26,9 +26,12 @@ SMALLEST = 100
 # What a term counts where it stands only in the body, and one that no memory holds.
 IN_BODY = 0.65
 UNKNOWN = 0.45
-# A strong memory: so much in terms, so much of the text, and a title that answers it.
+# A strong memory: so much in terms, so much of the text, and a title that answers it. That some
+# memory of many holds the terms by chance is in their weights, which grow lighter with the
+# project: beyond that a large one asks for less.
 LEAST_MASS = 1.9
-LEAST_STRENGTH = 1.51
+LEAST_STRENGTH = 1.3
+OF_FEW = 0.97
 LEAST_SHARE = 0.4
 # Beside the best one only those that come near it.
 NEAR = 0.7
@@ -66,6 +69,7 @@ def strong(
     sums = {one: sum([worth for found, _term, worth in weighed if one in found]) for one in likely}
     best = sorted(likely, key=lambda one: (-sums[one], -one))[:LOADED]
     rows = matching.load(conn, best)
+    least = LEAST_STRENGTH + OF_FEW / _log(1 + size)
     scored = []
     for one in best:
         row = rows.get(one)
@@ -74,7 +78,7 @@ def strong(
         held_here = [(term, worth) for found, term, worth in weighed if one in found]
         mass = sum([given for found, _term, given in held if one in found])
         strength = _strength(row[10], held_here)
-        if mass >= LEAST_MASS and strength >= LEAST_STRENGTH and strength / total >= LEAST_SHARE:
+        if mass >= LEAST_MASS and strength >= least and strength / total >= LEAST_SHARE:
             scored.append((strength, row))
     scored.sort(key=lambda pair: (-pair[0], -pair[1][1], -pair[1][0]))
     return [pair for pair in scored[:MOST] if pair[0] >= scored[0][0] * NEAR]
@@ -84,9 +88,13 @@ def _weight(matches: int, size: int) -> float:
     """From 0 for what every memory holds to 1 for what one does."""
     if not matches:
         return UNKNOWN
+    return _log(1 + size / matches) / _log(1 + size)
+
+
+def _log(number: float) -> float:
     import math
 
-    return math.log(1 + size / matches) / math.log(1 + size)
+    return math.log(number)
 
 
 def _strength(title: str, held: "Sequence[tuple[str, float]]") -> float:
