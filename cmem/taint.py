@@ -8,8 +8,11 @@ In doubt the worse one. Pure.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from cmem.shell import fetches
 
 ORDER = ("user", "agent", "local", "external")
 
@@ -36,20 +39,6 @@ _VENDORED = re.compile(
     r"(?:^|[/\s'\x22=])(?:node_modules|vendor|site-packages|dist-packages)(?:/|$)"
 )
 
-# A word that starts a command: at the start, or after a separator, a pipe, sudo, env, ``A=b``.
-# Every repetition is bounded: a command of a thousand empty lines must not take a second.
-_FETCHES = re.compile(
-    r"""(?:^|[;&|(`\n]|\$\(|\b(?:sudo|env|time|nohup|xargs|exec|then|do|else)\s)[ \t]{0,80}
-    (?:[A-Za-z_]\w{0,60}=\S{0,200}[ \t]{1,20}){0,5}(?:/\S{0,200}/)?
-    (?:curl|wget|gh|aria2c|lynx|w3m|nc|ssh|scp|rsync
-      |git\s+(?:-[cC]\s+\S{1,200}\s+){0,4}(?:clone|fetch|pull|submodule|ls-remote)
-      |(?:pip|pip3|pipx|npm|pnpm|yarn|bun|cargo|gem|go|brew|apt|apt-get|poetry|composer
-         |uv(?:\s+pip)?|python3?\s+-m\s+pip)
-       \s+(?:install|i|ci|add|get|update|upgrade|download|sync|view|info|show|search)
-      |(?:npx|bunx|pnpm\s+dlx|yarn\s+dlx|npm\s+exec)\s+(?:-y|--yes|-p|--package)\b|uvx)
-    (?=[\s;&|)<>'"]|$)""",
-    re.VERBOSE,
-)
 _WORD = re.compile(r"""[^\s'"`;|&<>()=]+""")
 _WRITTEN = re.compile(r""">>?\s*['"]?([^\s'"`;|&<>()]+)""")
 # What a file outside a project starts with; "/login" in a search pattern is no file.
@@ -83,8 +72,7 @@ def of_tool(tool_name: str, tool_input: object, *, cwd: str, roots: Sequence[str
         texts = [text for text in fields.values() if isinstance(text, str)]
         named = [path.strip() for text in texts for path in _PATCHED.findall(text)]
         return "external" if any(_outside(path, cwd, roots) for path in named) else "local"
-    command = fields.get("command")
-    if isinstance(command, str) and _stranger(command, cwd, roots):
+    if _stranger(_command(fields.get("command")), cwd, roots):
         return "external"
     return "local"
 
@@ -93,10 +81,17 @@ def _paths(fields: Mapping[Any, Any]) -> Iterable[str]:
     return (value for key in _PATH_KEYS if isinstance(value := fields.get(key), str))
 
 
+def _command(told: object) -> str:
+    """A command as a shell would read it: some hosts send it word by word."""
+    if isinstance(told, list):
+        return shlex.join(word for word in told if isinstance(word, str))
+    return told if isinstance(told, str) else ""
+
+
 def _stranger(command: str, cwd: str, roots: Sequence[str]) -> bool:
     """True when the command fetches from elsewhere, or names a vendored file or a file that
     is not the project's. What the command itself writes is not foreign to it."""
-    if _FETCHES.search(command) or _VENDORED.search(command):
+    if fetches.fetches(command) or _VENDORED.search(command):
         return True
     written = set(_WRITTEN.findall(command))
     words = (word for word in _WORD.findall(command) if word not in written)

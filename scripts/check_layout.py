@@ -29,6 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "named",
         "plain_json",
         "plural",
+        "shell",
         "shrink",
         "taint",
         "tokens",
