@@ -233,6 +233,13 @@ class TurnUnit(NamedTuple):
     closed_at: int
     attempts: int
     mode: Mode | None = None  # None: the default one
+    trees: tuple[str, ...] = ()  # other work trees of the project: linked ones, other clones
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """Every folder that a path of the project is relative to, inner ones first."""
+        known = dict.fromkeys(filter(None, (self.project_root, *self.trees)))
+        return tuple(sorted(known, key=len, reverse=True))
 
 
 class ObservationDraft(NamedTuple):

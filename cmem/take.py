@@ -21,7 +21,17 @@ from cmem.model import (
     TurnEnded,
     Unreadable,
 )
-from cmem.store import erase, evidence, forget, imports, sessions, tombstones, turns, units
+from cmem.store import (
+    erase,
+    evidence,
+    forget,
+    imports,
+    projects,
+    sessions,
+    tombstones,
+    turns,
+    units,
+)
 
 if TYPE_CHECKING:
     import apsw
@@ -46,6 +56,11 @@ def take(conn: apsw.Connection, event: Event, session: Session, *, now: int) -> 
     if _is_held(at, event):
         return False
     _touch(at, event)
+    repo = event.origin.repo
+    if isinstance(event, ToolUsed) and repo.root and repo.root != session.root:
+        projects.note_tree(
+            conn, session.project_id, tree=repo.root, common_dir=repo.common_dir, now=now
+        )
     standing = turns.standing(conn, session.id, prompt_id=event.origin.prompt_id)
     _carry_out(at, event, standing)
     return True

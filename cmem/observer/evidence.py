@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from cmem.model import Evidence, TurnUnit
@@ -120,14 +120,15 @@ def text_given(call: Call, *keys: str) -> str:
 # --- files ---------------------------------------------------------------------------
 
 
-def relative(path: str, *, root: str, cwd: str) -> str:
-    """The path as seen from the project's root where it is inside, else absolute."""
+def relative(path: str, *, roots: Sequence[str], cwd: str) -> str:
+    """The path as seen from the first of the project's folders that it is inside of, else
+    absolute. A file is called the same in every work tree."""
     if not path.startswith("/") and cwd:
         path = posixpath.join(cwd, path)
     path = posixpath.normpath(path)
-    base = posixpath.normpath(root) if root else ""
-    if base and base != "/" and path.startswith(base + "/"):
-        return path[len(base) + 1 :]
+    for base in map(posixpath.normpath, filter(None, roots)):
+        if base != "/" and path.startswith(base + "/"):
+            return path[len(base) + 1 :]
     return path
 
 
@@ -145,13 +146,13 @@ def paths_of(call: Call) -> list[str]:
     return [name for _verb, name in patched_files(call)] if call.kind == "edit" else []
 
 
-def files(calls: Iterable[Call], root: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(read, modified): files of calls that worked, first seen first, relative to ``root``."""
+def files(calls: Iterable[Call], roots: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(read, modified): files of calls that worked, first seen first, relative to ``roots``."""
     seen: dict[str, dict[str, None]] = {"read": {}, "edit": {}}
     for call in calls:
         if call.ok and call.kind in seen:
             for path in paths_of(call):
-                shown = relative(path, root=root, cwd=call.evidence.cwd)
+                shown = relative(path, roots=roots, cwd=call.evidence.cwd)
                 seen[call.kind][shown] = None
     return tuple(seen["read"]), tuple(seen["edit"])
 

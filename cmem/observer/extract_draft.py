@@ -20,7 +20,7 @@ def draft(
 ) -> ObservationDraft:
     """The observation; a decision rests on no files."""
     calls = [one for one in seen.calls if sources is None or one.evidence.id in sources]
-    read, modified = files(calls, seen.unit.project_root)
+    read, modified = files(calls, seen.unit.roots)
     if type == "decision":
         read, modified = (), ()
     agent_id, agent_type = agent_of(seen.unit, sources)

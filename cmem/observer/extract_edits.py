@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from cmem.observer.evidence import Call, patched_files, paths_of, relative, text_given
@@ -84,23 +84,23 @@ def _in_places(said: str, paths: list[str]) -> str:
     return f"{said} in {len(paths)} files: {', '.join(paths[:5])}{more}"
 
 
-def changes(calls: Iterable[Call], root: str) -> tuple[Change, ...]:
+def changes(calls: Iterable[Call], roots: Sequence[str]) -> tuple[Change, ...]:
     """Every edit that worked, in order."""
     found: list[Change] = []
     for call in calls:
         if call.kind == "edit" and call.ok:
-            found.extend(_changes_of(call, root))
+            found.extend(_changes_of(call, roots))
     return tuple(found)
 
 
-def _changes_of(call: Call, root: str) -> list[Change]:
+def _changes_of(call: Call, roots: Sequence[str]) -> list[Change]:
     patched = patched_files(call)
     if patched:
-        return _patch_changes(call, patched, root)
+        return _patch_changes(call, patched, roots)
     paths = paths_of(call)
     if not paths:
         return []
-    path = relative(paths[0], root=root, cwd=call.evidence.cwd)
+    path = relative(paths[0], roots=roots, cwd=call.evidence.cwd)
     source = call.evidence.id
     content = text_given(call, "content", "file_text")
     pairs = _pairs(call)
@@ -136,12 +136,14 @@ def _pairs(call: Call) -> list[tuple[str, str]]:
     return pairs
 
 
-def _patch_changes(call: Call, patched: list[tuple[str, str]], root: str) -> list[Change]:
+def _patch_changes(
+    call: Call, patched: list[tuple[str, str]], roots: Sequence[str]
+) -> list[Change]:
     bodies = PATCH_HEAD.split(text_given(call, "command", "patch", "input"))[1:]
     verbs = {"Add": "created", "Update": "edited", "Delete": "deleted"}
     found = []
     for (verb, name), body in zip(patched, bodies, strict=False):
-        path = relative(name, root=root, cwd=call.evidence.cwd)
+        path = relative(name, roots=roots, cwd=call.evidence.cwd)
         lines = body.splitlines()
         old = "\n".join(line[1:] for line in lines if line[:1] in ("-", " "))
         new = "\n".join(line[1:] for line in lines if line[:1] in ("+", " "))

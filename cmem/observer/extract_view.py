@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from cmem.hosts.wire import NOTIFICATION
@@ -60,15 +60,15 @@ class View(NamedTuple):
 
 def view(unit: TurnUnit) -> View:
     calls = read_calls(unit)
-    read, modified = files(calls, unit.project_root)
+    read, modified = files(calls, unit.roots)
     notified = unit.prompt.lstrip().startswith(NOTIFICATION)
     told = [(fact, 0) for fact in notices(unit.prompt)] if notified else []
     for call in calls:
-        told += [(fact, call.evidence.id) for fact in told_by(call, unit.project_root)]
+        told += [(fact, call.evidence.id) for fact in told_by(call, unit.roots)]
     return View(
         unit=unit,
         calls=calls,
-        changes=changes(calls, unit.project_root),
+        changes=changes(calls, unit.roots),
         commands=commands(calls),
         commits=tuple(commits(calls)),
         read=read,
@@ -146,13 +146,13 @@ def refusal(call: Call) -> str:
     plan = text_given(call, "plan")
     about = f"`{shown(what)}`" if what else call.evidence.tool_name
     about = f"the plan “{text.shorten(plan, 160)}”" if plan else about
-    about += f" {relative(path, root='', cwd='')}" if path and not what else ""
+    about += f" {relative(path, roots=(), cwd='')}" if path and not what else ""
     said = REASON.search(call.output[:NOTICE])
     reason = f": {text.shorten(said[1], 300)}" if said else ""
     return f"Refused by the user: {about}{reason}"
 
 
-def told_by(call: Call, root: str) -> list[str]:
+def told_by(call: Call, roots: Sequence[str]) -> list[str]:
     """What a call brought that is neither an edit nor a command nor a question."""
     tellers: dict[str, Callable[[Call], list[str]]] = {
         "agent": _agent,
@@ -167,7 +167,7 @@ def told_by(call: Call, root: str) -> list[str]:
     if call.kind in ("command", "meta", "search", "ask", "read") or refusal(call):
         return []
     path = text_given(call, "file_path", "notebook_path", "path")
-    path = relative(path, root=root, cwd="") if path else text_given(call, "url", "query")
+    path = relative(path, roots=roots, cwd="") if path else text_given(call, "url", "query")
     about = f" {path}" if path else ""
     why = text.shorten(call.output, 200) or call.evidence.outcome
     return [f"{call.evidence.tool_name}{about} failed: {why}"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from cmem.model import SummaryUnit, TurnUnit
@@ -88,9 +88,9 @@ SPACE = re.compile(r"\s+")
 class Ground:
     """All text of a unit, for asking whether something occurs in it; and its calls."""
 
-    def __init__(self, texts: Iterable[str], root: str, calls: tuple[Call, ...]) -> None:
+    def __init__(self, texts: Iterable[str], roots: Sequence[str], calls: tuple[Call, ...]) -> None:
         self.text = "\n".join(texts)
-        self.root = root
+        self.roots = roots
         self.calls = calls
         self._words: dict[str, bool] = {}
 
@@ -133,15 +133,16 @@ class Ground:
         return all(self.holds_word(part) for part in shown.split("/") if part)
 
     def _spellings(self, path: str) -> list[str]:
-        """The path as it stands, normalised, and relative to the root and each working
+        """The path as it stands, normalised, and relative to the roots and each working
         directory."""
         plain = tidy(path)
         found = [plain]
-        bases = [self.root, *(call.evidence.cwd for call in self.calls)]
+        bases = [*self.roots, *(call.evidence.cwd for call in self.calls)]
         for base in dict.fromkeys(filter(None, bases)):
-            whole = plain if plain.startswith("/") else posixpath.join(self.root, plain)
-            if whole.startswith(base.rstrip("/") + "/"):
-                found.append(whole[len(base.rstrip("/")) + 1 :])
+            for root in self.roots or ("",):
+                whole = plain if plain.startswith("/") else posixpath.join(root, plain)
+                if whole.startswith(base.rstrip("/") + "/"):
+                    found.append(whole[len(base.rstrip("/")) + 1 :])
             name = posixpath.basename(base.rstrip("/"))
             if name and plain.startswith(name + "/"):
                 found.append(plain[len(name) + 1 :])
@@ -179,7 +180,7 @@ def of_turn(unit: TurnUnit) -> Ground:
     for one in unit.evidence:
         texts += [one.tool_name, one.cwd, *strings(parse_json(one.tool_input))]
         texts += strings(parse_json(one.tool_response))
-    return Ground(texts, unit.project_root, read_calls(unit))
+    return Ground(texts, unit.roots, read_calls(unit))
 
 
 def of_summary(unit: SummaryUnit) -> Ground:
@@ -189,7 +190,7 @@ def of_summary(unit: SummaryUnit) -> Ground:
         for one in turn.observations:
             texts += [one.title, one.subtitle, one.narrative, *one.facts]
             texts += [*one.files_read, *one.files_modified]
-    return Ground(texts, "", ())
+    return Ground(texts, (), ())
 
 
 # --- texts ---------------------------------------------------------------------------
@@ -291,8 +292,8 @@ def grounded_files(
     they occur. What a model calls modified counts so only if an event of the unit modified it
     or a command names it."""
     calls = [one for one in ground.calls if sources is None or one.evidence.id in sources]
-    read, modified = (dict.fromkeys(one) for one in files(calls, ground.root))
-    all_modified = set(files(ground.calls, ground.root)[1])
+    read, modified = (dict.fromkeys(one) for one in files(calls, ground.roots))
+    all_modified = set(files(ground.calls, ground.roots)[1])
     cwd = ground.calls[0].evidence.cwd if ground.calls else ""
     dropped = []
     for name, changed in [(one, False) for one in claimed] + [
@@ -301,7 +302,7 @@ def grounded_files(
         if URL.match(name):
             path, there = name, ground.holds_link(name)
         else:
-            path, there = relative(tidy(name), root=ground.root, cwd=cwd), ground.holds_path(name)
+            path, there = relative(tidy(name), roots=ground.roots, cwd=cwd), ground.holds_path(name)
         if not name or not there:
             dropped.append(name)
         elif changed and (path in all_modified or _commanded(name, ground)):

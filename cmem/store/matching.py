@@ -30,6 +30,9 @@ OF_FILE = """SELECT o.id, o.created_at, o.type, o.pinned, o.taint, o.prompt_numb
     WHERE f.path = ? AND f.role = 'modified' AND o.project_id IN ({})
         AND o.hidden_at IS NULL AND o.superseded_by IS NULL AND o.taint <> 'external'
     ORDER BY f.observation_id DESC LIMIT ?"""
+# Where a file of the project may be, in any of its work trees.
+PLACES = """SELECT rtrim(alias, '/') || '/' || ?1 FROM project_aliases
+    WHERE kind = 'path' AND project_id IN ({}) LIMIT 16"""
 # What a turn that met a failure ended with, or what itself tells of one: a change, and no mere
 # sight of it.
 FIXES = """SELECT o.id, o.created_at, o.type, o.pinned, o.taint, o.prompt_number,
@@ -84,6 +87,15 @@ def count(conn: "apsw.Connection", projects: "Sequence[int]") -> int:
 def of_file(
     conn: "apsw.Connection", path: str, projects: "Sequence[int]", *, limit: int
 ) -> "list[Observation]":
-    """The newest observations that tell of a change to the file, as far as they may be told."""
+    """The newest observations that tell of a change to the file, as far as they may be told.
+
+    Files of a linked work tree once had their whole path there; these are found where the others
+    are too few."""
     marks = ",".join("?" * len(projects))
-    return rows(conn, OF_FILE.format(marks), (path, *projects, limit))
+    found = rows(conn, OF_FILE.format(marks), (path, *projects, limit))
+    if len(found) == limit or path.startswith("/"):
+        return found
+    places = rows(conn, PLACES.format(marks), (path, *projects))
+    for (place,) in places:
+        found += rows(conn, OF_FILE.format(marks), (place, *projects, limit))
+    return sorted(dict.fromkeys(found), reverse=True)[:limit]

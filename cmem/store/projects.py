@@ -53,6 +53,20 @@ def resolve(conn: "apsw.Connection", identity: "ProjectIdentity", *, now: int) -
     return root(conn, found)
 
 
+def note_tree(
+    conn: "apsw.Connection", project_id: int, *, tree: str, common_dir: str, now: int
+) -> None:
+    """Record a work tree that a session went into after it began, where its repository is this
+    project's."""
+    conn.execute(
+        """INSERT INTO project_aliases(kind, alias, project_id, created_at)
+        SELECT 'path', ?1, project_id, ?2 FROM project_aliases
+        WHERE kind = 'git' AND alias IN (?3, ?4) AND project_id = ?5
+        LIMIT 1 ON CONFLICT DO NOTHING""",
+        (tree, now, common_dir, common_dir.casefold(), project_id),
+    )
+
+
 def find_by_identity(conn: "apsw.Connection", identity: "ProjectIdentity") -> int | None:
     """Return the project ``resolve`` would return, or None where it would make one."""
     found = _find(conn, identity)

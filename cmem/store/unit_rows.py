@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -15,10 +16,17 @@ from cmem.store.rows import rows, value
 
 UNIT = """SELECT u.kind, u.session_id, u.turn_id, u.first_tool, u.last_tool, u.reason,
         u.attempts, p.name, p.root, t.number, t.opened_at, t.last_event_at, t.closed_at,
-        t.outcome, t.error, t.assistant_message, t.hidden_at
+        t.outcome, t.error, t.assistant_message, t.hidden_at, s.project_id
     FROM work_units u JOIN turns t ON t.id = u.turn_id
     JOIN sessions s ON s.id = u.session_id JOIN projects p ON p.id = s.project_id
     WHERE u.id = ?"""
+# The folders of a project: its work trees and clones, and what was merged into it. One within the
+# root of the project is a linked work tree of its own, but a part of it when it came by a merge.
+TREES = """SELECT a.alias FROM project_aliases a JOIN projects p ON p.id = a.project_id
+    JOIN projects own ON own.id = ?1
+    WHERE a.kind = 'path' AND (p.id = ?1 OR p.merged_into = ?1
+        AND substr(a.alias, 1, length(own.root) + 1) <> own.root || '/')
+    ORDER BY a.alias"""
 PROMPT = """SELECT id, prompt_text, created_at FROM user_prompts
     WHERE turn_id = ? AND kind = 'user' AND hidden_at IS NULL ORDER BY id LIMIT 1"""
 # first_tool and last_tool bound a half; NULL is no bound.
@@ -71,7 +79,8 @@ def _turn_unit(
     conn: apsw.Connection, unit_id: int, *, row: tuple[Any, ...], language: str
 ) -> TurnUnit:
     (_kind, session_id, turn_id, first, last, _reason, attempts, project, root, number) = row[:10]
-    opened_at, last_event_at, closed_at, outcome, error, message, hidden_at = row[10:]
+    opened_at, last_event_at, closed_at, outcome, error, message, hidden_at, own = row[10:]
+    evidence = tuple(_evidence(tool) for tool in rows(conn, TOOLS, (turn_id, first, last)))
     prompt = first_row(conn, PROMPT, (turn_id,))
     return TurnUnit(
         unit_id=unit_id,
@@ -83,13 +92,26 @@ def _turn_unit(
         prompt_id=prompt[0] if prompt else None,
         prompt=prompt[1] if prompt else "",
         prompt_at=prompt[2] if prompt else opened_at,
-        evidence=tuple(_evidence(tool) for tool in rows(conn, TOOLS, (turn_id, first, last))),
+        evidence=evidence,
         assistant_message="" if hidden_at is not None else message,
         outcome=outcome or "interrupted",
         error=error,
         closed_at=last_event_at if closed_at is None else closed_at,
         attempts=attempts,
+        trees=_trees([tree for (tree,) in rows(conn, TREES, (own,))], evidence),
     )
+
+
+def _trees(known: list[str], evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """The folders, also as the tools spell them where the file system does not tell case apart:
+    there they are kept in small letters."""
+    found = dict.fromkeys(known)
+    for cwd in dict.fromkeys(one.cwd for one in evidence):
+        for tree in known:
+            spelled = cwd[: len(tree)]
+            if spelled.casefold() == tree and cwd[len(tree) :][:1] in ("", "/"):
+                found[spelled] = None
+    return tuple(found)
 
 
 def _evidence(row: tuple[Any, ...]) -> Evidence:

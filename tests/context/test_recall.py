@@ -174,6 +174,17 @@ def test_a_file_without_history_is_met_with_silence(home: Path, given: object) -
     assert ask(home, "PreToolUse", tool_name="Read", tool_input=given) == ""
 
 
+def test_what_was_stored_with_a_work_trees_path_is_found(home: Path) -> None:
+    conn = samples.calc(home)
+    query = "INSERT INTO project_aliases VALUES('path', '/src/side', 1, 1)"
+    conn.execute(query).fetchall()
+    before = matching.of_file(conn, "calc.py", [1], limit=9)
+    query = "UPDATE observation_files SET path = '/src/side/calc.py' WHERE path = 'calc.py'"
+    conn.execute(query).fetchall()
+    assert matching.of_file(conn, "calc.py", [1], limit=9) == before != []
+    conn.close()
+
+
 def test_what_followed_the_same_failure_is_told(home: Path) -> None:
     conn = samples.calc(home)
     fix = rounding(conn)
@@ -261,6 +272,7 @@ def test_no_statement_scans(home: Path) -> None:
     conn = samples.calc(home)
     asked: tuple[tuple[str, tuple[Any, ...]], ...] = (
         (matching.OF_FILE.format("?"), ("calc.py", 1, 3)),
+        (matching.PLACES.format("?"), ("calc.py", 1)),
         (matching.LOAD.format("?, ?"), (1, 2)),
         (matching.FIXES.format("?", "?"), (1, 1, 1, 2)),
     )
