@@ -74,7 +74,7 @@ def list_text(value: object) -> str:
     """The strings of a stored JSON list, one a line."""
     if not value or value == "[]":
         return ""
-    return "\n".join(_leaves(str(value)))
+    return "\n".join(leaves(str(value)))
 
 
 def tool_title(name: object, packed_input: "str | bytes | None") -> str:
@@ -115,10 +115,15 @@ def tool_files(packed_input: "str | bytes | None") -> "list[str]":
 
 def readable(text: str) -> str:
     """The strings of a JSON text, one a line, the middle of a very long result left out."""
-    joined = "\n".join(_leaves(text))
+    joined = "\n".join(leaves(text))
     if len(joined) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
         return joined
     return joined[:HEAD_CHARACTERS] + "\n" + joined[-TAIL_CHARACTERS:]
+
+
+def output(packed: "str | bytes | None") -> str:
+    """All that a tool printed, one string a line."""
+    return "\n".join(leaves(_unpack(packed)))
 
 
 def _words(text: object) -> str:
@@ -164,7 +169,7 @@ def _parse(text: str) -> object:
         return text
 
 
-def _leaves(text: str) -> "Iterator[str]":
+def leaves(text: str) -> "Iterator[str]":
     """The strings of a JSON text in order; the text itself when it is no JSON."""
     pending = [_parse(text)] if text else []
     while pending:

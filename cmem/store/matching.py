@@ -3,7 +3,7 @@
 A term's matches are walked from the newest to a limit, whatever the size of the store.
 """
 
-from cmem.store.functions import key
+from cmem.store.functions import key, leaves, output
 from cmem.store.recent import COUNT_TO
 from cmem.store.rows import rows
 
@@ -48,6 +48,10 @@ FIXES = """SELECT o.id, o.created_at, o.type, o.pinned, o.taint, o.prompt_number
         AND o.taint <> 'external'
         AND (o.type IN ('bugfix', 'note', 'decision') OR o.files_modified <> '[]')
     ORDER BY o.created_at DESC, o.id DESC LIMIT ?"""
+TEXTS = """SELECT d.id, d.kind, u.tool_response, o.title, o.narrative, o.facts
+    FROM documents d LEFT JOIN tool_uses u ON d.kind = 'T' AND u.id = d.ref
+    LEFT JOIN observations o ON d.kind = 'O' AND o.id = d.ref
+    WHERE d.id IN ({}) ORDER BY d.id DESC"""
 COUNTED = 5_000
 
 
@@ -68,6 +72,16 @@ def load(conn: "apsw.Connection", found: "Sequence[int]") -> "dict[int, Observat
     """Document → the observation, of those that may be told unasked."""
     marks = ",".join("?" * len(found))
     return {row[0]: row[1:] for row in rows(conn, LOAD.format(marks), tuple(found))}
+
+
+def texts(conn: "apsw.Connection", found: "Sequence[int]") -> list[tuple[int, str, str]]:
+    """(document, its kind, its text) of tool uses and observations: what a tool printed, what a
+    memory says line by line."""
+    statement = TEXTS.format(",".join("?" * len(found)))
+    return [
+        (doc, kind, output(response) if kind == "T" else "\n".join([title, told, *leaves(facts)]))
+        for doc, kind, response, title, told, facts in rows(conn, statement, tuple(found))
+    ]
 
 
 def fixes(

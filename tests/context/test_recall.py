@@ -211,6 +211,64 @@ def test_another_failure_is_met_with_silence(home: Path, output: str) -> None:
     assert ask(home, "PostToolUseFailure", **failed, error=output) == ""
 
 
+MET = (
+    "E   ModuleNotFoundError: No module named 'requests_toolbelt'\n1 error in 0.12s",
+    "error[E0382]: borrow of moved value: `config`\n  --> src/main.rs:14:20",
+    "src/cart.ts(12,5): error TS2322: Type 'string' is not assignable to type 'number'.",
+    "alembic.util.exc.CommandError: Multiple head revisions are present for given argument "
+    "'head'; please specify a specific target revision",
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "same"),
+    [
+        *((output.replace("12", "31"), number) for number, output in enumerate(MET)),
+        ("E   ModuleNotFoundError: No module named 'requests'", None),
+        ("E   ModuleNotFoundError: No module named 'requests_oauthlib'", None),
+        ("error[E0382]: borrow of moved value: `request`\n  --> src/http.rs:99:2", None),
+        ("error[E0502]: borrow of moved value: `config`", None),
+        ("src/cart.ts(12,5): error TS2345: Type 'string' is not assignable to 'number'.", None),
+        ("Command failed with exit code 1.", None),
+        ("error: command failed", None),
+        ("error: please specify a target", None),
+        ("ERROR: Job failed: exit status 1", None),
+        ("Traceback (most recent call last):\nValueError: invalid value", None),
+    ],
+)
+def test_the_lines_that_tell_most_have_the_same_words(
+    home: Path, output: str, same: int | None
+) -> None:
+    conn = samples.calc(home)
+    fixes = []
+    for number, met in enumerate(MET):
+        session = samples.session(conn, 1, f"m{number}")
+        turn = samples.turn(conn, session, 1)
+        failed = {"error": "Exit code 1\n" + met}
+        samples.tool(conn, session, turn, "Bash", {}, failed, outcome="failed")
+        fixes.append(samples.observation(conn, 1, session, turn, title=f"Fixed number {number}"))
+    found = [row[0] for row in failures.followed(conn, "Exit code 1\n" + output, [1])]
+    assert found == ([] if same is None else [fixes[same]])
+    conn.close()
+
+
+def test_a_memory_tells_of_a_failure_with_all_its_words_in_one_line(home: Path) -> None:
+    conn = samples.calc(home)
+    session = samples.session(conn, 1, "told")
+    turn = samples.turn(conn, session, 1)
+    title = "ModuleNotFoundError: No module named 'requests_toolbelt' came from the dev extra"
+    facts = ["ImportError when plugins start", "the loader of graphs went missing"]
+    fix = samples.observation(conn, 1, session, turn, title=title, facts=facts)
+    asked = (
+        ("ModuleNotFoundError: No module named 'requests_toolbelt'", [fix]),
+        ("ModuleNotFoundError: No module named 'requests'", []),
+        ("ImportError: loader of graphs is missing", []),
+    )
+    for output, expected in asked:
+        assert [row[0] for row in failures.followed(conn, output, [1])] == expected
+    conn.close()
+
+
 def test_a_failure_that_many_outputs_hold_tells_nothing(home: Path) -> None:
     conn = samples.calc(home)
     rounding(conn)
@@ -274,6 +332,7 @@ def test_no_statement_scans(home: Path) -> None:
         (matching.OF_FILE.format("?"), ("calc.py", 1, 3)),
         (matching.PLACES.format("?"), ("calc.py", 1)),
         (matching.LOAD.format("?, ?"), (1, 2)),
+        (matching.TEXTS.format("?, ?"), (1, 2)),
         (matching.FIXES.format("?", "?"), (1, 1, 1, 2)),
     )
     for query, values in asked:
