@@ -13,9 +13,9 @@ import shutil
 from collections import Counter
 from typing import NamedTuple
 
-from cmem import backup, paths, restore
+from cmem import backup, ingest, paths, restore
 from cmem.errors import CmemError
-from cmem.store import carry, connection, maintain, mend, salvage, snapshot, tending
+from cmem.store import carry, connection, future, maintain, mend, salvage, snapshot, tending
 
 WORK = "repairing"
 
@@ -49,12 +49,36 @@ def repair(home: str, *, now: int) -> Repaired:
         raise CmemError(f"{path} is no file; move it away")
     found = tending.faults(home)
     if not found:
-        return NOTHING
+        return _bring_back(home, now=now)
     if all(tending.is_index(one) for one in found):
         kept = _copy_aside(home, now=now)
         tending.rebuild(home, now=now)
         return NOTHING._replace(done="the index was built anew", kept=kept)
     return _salvage(home, now=now)
+
+
+def _bring_back(home: str, *, now: int) -> Repaired:
+    """Date what a wrong clock has dated far ahead to a time that can have been. The memory as
+    it was is kept: it may be this clock that is wrong."""
+    if now < ingest.SANE_MS or not _is_ahead(home, now=now):
+        return NOTHING
+    kept = _copy_aside(home, now=now)
+    conn = connection.open_writer(home, now=now)
+    try:
+        count = future.bring_back(conn, now=now)
+    finally:
+        conn.close()
+    return NOTHING._replace(done=f"{count:,} rows dated in the future were brought back", kept=kept)
+
+
+def _is_ahead(home: str, *, now: int) -> bool:
+    conn = connection.open_reader(home, index=False)
+    if conn is None:
+        return False
+    try:
+        return future.find(conn, now=now).rows > 0
+    finally:
+        conn.close()
 
 
 def _copy_aside(home: str, *, now: int) -> str:

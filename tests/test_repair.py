@@ -283,5 +283,5 @@ def test_a_person_is_told_what_was_saved_and_what_is_lost(home: Path) -> None:
     assert told[2:5] == [
         "  lost: no row that another one names",
         "  pages that were empty or unreadable: 1",
-        f"  the damaged files are kept in {kept}",
+        f"  the files as they were are kept in {kept}",
     ]

@@ -87,7 +87,7 @@ def _told(done: Repaired) -> Iterator[str]:
     if done.forgotten:
         yield f"  taken out, because it was forgotten: {counted(done.forgotten, 'row')}"
     if done.kept:
-        yield f"  the damaged files are kept in {done.kept}"
+        yield f"  the files as they were are kept in {done.kept}"
 
 
 def _counts(found: Mapping[str, int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cmem import batch, breaker, budget, fitness
+from cmem import batch, breaker, budget, fitness, ingest
 from cmem.breaker import fingerprint
 from cmem.context import health
 from cmem.doctor.finding import ERROR, OK, WARN, Finding
@@ -13,7 +13,7 @@ from cmem.observer.providers import anthropic
 from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.settings import Settings
-from cmem.store import batches, connection, counts, pause
+from cmem.store import batches, connection, counts, drafts, future, pause
 from cmem.store import check as store
 from cmem.store.rows import value
 
@@ -91,9 +91,12 @@ def check_work(home: str, chosen: Settings | None, *, now: int) -> list[Finding]
         last = value(conn, counts.LAST_OBSERVED)
         reasons = store.parked_reasons(conn)
         batched = batches.waiting(conn)
+        ahead = future.find(conn, now=now)
     finally:
         conn.close()
     found = [judge_work(work, last_observed=last, now=now)]
+    if ahead.rows and now >= ingest.SANE_MS:
+        found.append(judge_ahead(ahead))
     if reasons:
         found.append(judge_parked(reasons))
     if chosen is not None and batched[0] and chosen.provider != anthropic.NAME:
@@ -119,6 +122,13 @@ def judge_work(work: counts.Work, *, last_observed: int | None, now: int) -> Fin
     if late:
         return Finding(ERROR, "work", late.partition(": run")[0], COMPRESS)
     return Finding(OK, "work", f"{counted(work.pending, 'turn')} waiting to be observed")
+
+
+def judge_ahead(ahead: future.Found) -> Finding:
+    """What a wrong clock has made the newest for years."""
+    detail = f"{count(ahead.rows, 'row')} dated in the future, up to {drafts.day(ahead.newest)}"
+    detail += ": a clock was wrong; they come before all later work"
+    return Finding(WARN, "clock", detail, "cmem doctor --repair")
 
 
 def judge_parked(reasons: list[tuple[str, int]]) -> Finding:
