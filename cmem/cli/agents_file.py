@@ -10,18 +10,21 @@ from cmem.errors import CmemError
 from cmem.install import files
 
 
-def write(path: str, text: str, *, dry_run: bool) -> int:
+def write(path: str, text: str, *, dry_run: bool, as_json: bool) -> int:
     """Put the block into the file, which is made where there is none; without a block, take an
     earlier one out."""
     target = files.read(path)
     new = _changed(path, target.raw, text)
-    return _save(target._replace(mode=0o644) if target.raw is None else target, new, dry_run)
+    if target.raw is None:
+        target = target._replace(mode=0o644)
+    return _save(target, new, dry_run=dry_run, as_json=as_json)
 
 
-def remove(path: str, *, dry_run: bool) -> int:
+def remove(path: str, *, dry_run: bool, as_json: bool) -> int:
     """Take the block out; a file that had nothing else goes."""
     target = files.read(path)
-    return _save(target, _changed(path, target.raw, ""), dry_run)
+    new = _changed(path, target.raw, "")
+    return _save(target, new, dry_run=dry_run, as_json=as_json)
 
 
 def _changed(path: str, raw: bytes | None, text: str) -> bytes | None:
@@ -31,14 +34,14 @@ def _changed(path: str, raw: bytes | None, text: str) -> bytes | None:
         raise CmemError(f"will not edit {path}: {error}") from error
 
 
-def _save(target: files.Target, new: bytes | None, dry_run: bool) -> int:
+def _save(target: files.Target, new: bytes | None, *, dry_run: bool, as_json: bool) -> int:
     name = os.path.basename(target.named) or target.named
-    if new == target.raw:
-        told = f"{name}: nothing to change"
-    elif dry_run:
-        told = f"{name}: would be {'removed' if new is None else 'written'}"
-    else:
+    what = "unchanged" if new == target.raw else "removed" if new is None else "written"
+    if new != target.raw and not dry_run:
         files.write(target, new)
-        told = f"{name}: {'removed' if new is None else 'written'}"
-    output.write_lines([output.plain(told)])
+    if as_json:
+        output.write_json({"file": target.named, "result": what, "dry_run": dry_run})
+        return 0
+    told = "nothing to change" if what == "unchanged" else f"{'would be ' * dry_run}{what}"
+    output.write_lines([output.plain(f"{name}: {told}")])
     return 0

@@ -34,7 +34,9 @@ def run(values: Mapping[str, Any]) -> int:
     if values["remove"]:
         from cmem.cli import agents_file  # what few calls need
 
-        return agents_file.remove(values["remove"], dry_run=values["dry_run"])
+        return agents_file.remove(
+            values["remove"], dry_run=values["dry_run"], as_json=values["json"]
+        )
     loaded = _settings(values)
     budget = loaded.context_budget
     name, text, tokens, chosen, omitted, outside = _build(values, loaded)
@@ -46,7 +48,9 @@ def run(values: Mapping[str, Any]) -> int:
     if values["write"]:
         from cmem.cli import agents_file
 
-        return agents_file.write(values["write"], text, dry_run=values["dry_run"])
+        return agents_file.write(
+            values["write"], text, dry_run=values["dry_run"], as_json=values["json"]
+        )
     if values["json"]:
         items = [{"id": ref, "why": why} for ref, why in chosen]
         output.write_json(

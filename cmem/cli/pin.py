@@ -29,11 +29,13 @@ def _set(values: Mapping[str, Any], *, pinned: bool) -> int:
         if not refs:
             raise CmemError(observations.refusal(unknown))
         changed = edits.pin(conn, refs, pinned=pinned)
+        untold = edits.untold(conn, refs) if pinned else []
         unseen = {ref: edits.standing(conn, ref) for ref in refs} if pinned else {}
     superseded = {f"O{ref}": f"O{last}" for ref, last in unseen.items() if ref != last}
     ids = [f"O{ref}" for ref in refs]
     if values["json"]:
         document = {"ids": ids, "pinned": pinned, "changed": [f"O{ref}" for ref in changed]}
+        document |= {"untold": [f"O{ref}" for ref in untold]} if pinned else {}
         document |= {"superseded": superseded} if superseded else {}
         output.write_json(document)
     else:
@@ -43,6 +45,11 @@ def _set(values: Mapping[str, Any], *, pinned: bool) -> int:
     for old, new in superseded.items():
         boundary.complain(
             f"{old} is not shown: {new} stands for it, and is shown by `cmem pin {new}`"
+        )
+    for ref in untold:
+        boundary.complain(
+            f"O{ref} came from an outside source, so no session is told it by itself; "
+            "`cmem note --pin` with your own words is"
         )
     if unknown:
         boundary.complain(observations.refusal(unknown))

@@ -83,7 +83,7 @@ def _told(raw: bytes) -> str:
     """The directory in the host's document; "" when it names none that is there."""
     try:
         found = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     cwd = found.get("cwd") if isinstance(found, dict) else None
     return cwd if isinstance(cwd, str) and os.path.isabs(cwd) and os.path.isdir(cwd) else ""

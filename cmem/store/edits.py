@@ -163,6 +163,13 @@ def standing(conn: apsw.Connection, ref: int) -> int:
     return int(found[-1][0])
 
 
+def untold(conn: apsw.Connection, refs: Sequence[int]) -> list[int]:
+    """Those of the observations that no session is told by itself, pinned or not: from outside."""
+    query = """SELECT id FROM observations WHERE id IN (SELECT value FROM json_each(?))
+        AND taint = 'external' ORDER BY id"""
+    return [int(ref) for (ref,) in rows(conn, query, (json.dumps(refs),))]
+
+
 def supersede(conn: apsw.Connection, old: int, new: int) -> bool:
     """Let ``new`` stand for ``old``, which is no longer found or shown; False when it does so
     already. CmemError where that would lead in a circle or another one stands there."""

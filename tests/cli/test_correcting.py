@@ -252,10 +252,24 @@ def test_what_the_editor_is_given_reads_back_as_it_was() -> None:
 
 def test_pins_are_set_and_taken(stored: Path) -> None:
     assert run_json("unpin", "O1", "O2")["ids"] == ["O1", "O2"]
-    expected = {"ids": ["O1", "O2"], "pinned": True, "changed": ["O1", "O2"]}
-    assert run_json("pin", "O1", "#o2") == expected
-    assert run_json("pin", "O1") == {"ids": ["O1"], "pinned": True, "changed": []}
+    pinned = {"ids": ["O1", "O2"], "pinned": True, "changed": ["O1", "O2"], "untold": []}
+    assert run_json("pin", "O1", "#o2") == pinned
+    assert run_json("pin", "O1") == {"ids": ["O1"], "pinned": True, "changed": [], "untold": []}
     assert stored
+
+
+def test_a_pin_that_no_session_is_told_says_so(stored: Path) -> None:
+    conn = samples.open_store(stored)
+    conn.execute("UPDATE observations SET taint = 'external' WHERE id = 1").fetchall()
+    conn.close()
+    done = run_cmem("pin", "O1", "O2")
+    assert (done.returncode, done.stdout.decode()) == (0, "Pinned: O1 O2.\n")
+    assert done.stderr.decode() == (
+        "cmem: O1 came from an outside source, so no session is told it by itself; "
+        "`cmem note --pin` with your own words is\n"
+    )
+    assert run_json("pin", "O1")["untold"] == ["O1"]
+    assert "untold" not in run_json("unpin", "O2")
 
 
 def test_an_unknown_id_among_known_ones_is_named(stored: Path) -> None:

@@ -55,6 +55,11 @@ def test_the_line_tells_what_there_is(folder: Path, home: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("text", ["[%.0s" * 9, "[" * 60_000, '{"cwd":' * 9_000, "9" * 9_000])
+def test_what_is_no_document_of_a_host_is_none(folder: Path, text: str) -> None:
+    assert shown(folder, text.encode()) == "cmem: calc · 2 memories\n"
+
+
 def test_the_directory_is_the_hosts(folder: Path) -> None:
     told = json.dumps({"cwd": str(folder), "model": {}}).encode()
     assert shown(Path("/"), told) == "cmem: calc · 2 memories\n"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ FILES = [
     b"# Rules\n",
     b"# Rules\n\n",
     b"a\r\nb\r\n",
+    b"a\r\nb",
+    b"a\r\nb\r",
+    b"a\r",
     "é 修\n".encode(),
-    b"\xff\xfe",
 ]
 
 
@@ -26,6 +29,30 @@ def test_what_is_put_in_is_taken_out_without_a_trace(raw: bytes | None) -> None:
     assert agents_file.put(once, "<m>\nbody\n</m>") == once
     assert agents_file.take_out(agents_file.put(once, "other")) == raw
     assert agents_file.take_out(raw) == raw
+
+
+def other_ends(raw: bytes) -> bytes:
+    """The file as git writes it where it was told to write CRLF."""
+    return raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
+@pytest.mark.parametrize("raw", [None, b"", b"# Rules\n", b"# Rules\r\n", b"# Rules", b"a\r\nb"])
+def test_line_ends_that_were_changed_are_taken_out_as_they_are(raw: bytes | None) -> None:
+    once = other_ends(agents_file.put(raw, "one\ntwo"))
+    expected = raw and (other_ends(raw) if b"\n" in raw else raw)
+    assert agents_file.put(once, "one\ntwo") == once
+    again = agents_file.put(once, "three\nfour")
+    assert again == once.replace(b"one\r\ntwo", b"three\r\nfour")
+    assert agents_file.take_out(again) == expected
+    assert agents_file.take_out(once.replace(b"\r\n", b"\n")) == (
+        raw and raw.replace(b"\r\n", b"\n")
+    )
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-32", "latin-1"])
+def test_a_file_that_is_no_utf_8_is_refused(coding: str) -> None:
+    with pytest.raises(CmemError, match="it is not UTF-8 text"):
+        agents_file.put("# Règles\n".encode(coding), "x")
 
 
 def test_what_a_person_writes_around_the_block_stays() -> None:
@@ -76,7 +103,11 @@ def test_the_command_writes_renews_and_removes(
     assert said("--remove", "AGENTS.md") == "AGENTS.md: removed\n"
     assert not file.exists()
     file.write_bytes(b"# Mine")
-    said("--write", "AGENTS.md")
+    assert json.loads(said("--write", "AGENTS.md", "--json")) == {
+        "file": "AGENTS.md",
+        "result": "written",
+        "dry_run": False,
+    }
     assert said("--remove", "AGENTS.md") == "AGENTS.md: written\n"
     assert file.read_bytes() == b"# Mine"
 
