@@ -35,10 +35,11 @@ def limits(daily_usd: float, daily_tokens: int) -> Limits:
 
 
 def day(now: int) -> tuple[int, int]:
-    """The local day of ``now``: when it began and when the next one does, in ms. The clock on
-    the wall counts, so that a day can have 23 or 25 hours."""
+    """The local day of ``now``: when it began and when the next one does, in ms; ``now`` is in it.
+    The clock on the wall counts, so that a day can have 23 or 25 hours, and that of two midnights,
+    where the clock goes back over one, begins at the first."""
     local = time.localtime(now / 1000)
-    return _midnight(local, 0), _midnight(local, 1)
+    return min(_midnight(local, 0), now), max(_midnight(local, 1), now + 1)
 
 
 class Whose(NamedTuple):
@@ -131,5 +132,13 @@ def _number(text: str) -> float | None:
 
 
 def _midnight(local: time.struct_time, days: int) -> int:
-    moment = (local.tm_year, local.tm_mon, local.tm_mday + days, 0, 0, 0, 0, 0, -1)
-    return int(time.mktime(moment)) * 1000
+    """The first moment of the day so many days later."""
+    usual = _moment(local, days, -1)
+    named = time.localtime(usual)[:3]
+    found = [_moment(local, days, summer) for summer in (0, 1)]
+    return min([usual, *(one for one in found if time.localtime(one)[:3] == named)]) * 1000
+
+
+def _moment(local: time.struct_time, days: int, summer: int) -> int:
+    day = (local.tm_year, local.tm_mon, local.tm_mday + days)
+    return int(time.mktime((*day, 0, 0, 0, 0, 0, summer)))

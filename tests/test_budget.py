@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -18,12 +18,19 @@ CALL = Expected("anthropic", "m", 900, 100, 5_000)
 
 
 @pytest.fixture
-def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    yield
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    def choose(name: str) -> None:
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield choose
     monkeypatch.undo()
     time.tzset()
+
+
+@pytest.fixture
+def berlin(zone: Callable[[str], None]) -> None:
+    zone("Europe/Berlin")
 
 
 @pytest.mark.usefixtures("berlin")
@@ -38,6 +45,32 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 )
 def test_a_day_is_what_the_clock_on_the_wall_says(now: int, began: int, hours: int) -> None:
     assert budget.day(now) == (began, began + hours * HOUR)
+
+
+ZONES = (
+    *("America/Havana", "Atlantic/Azores", "America/Sao_Paulo", "Africa/Cairo", "Europe/Dublin"),
+    *("Australia/Lord_Howe", "Pacific/Apia", "America/St_Johns", "America/Santiago", "UTC"),
+)
+
+
+@pytest.mark.parametrize("name", ZONES)
+def test_every_moment_is_in_its_day_and_days_follow_each_other(
+    name: str, zone: Callable[[str], None]
+) -> None:
+    zone(name)
+    half_hours = range(1_767_225_600_000, 1_798_761_600_000, HOUR // 2)  # those of 2026
+    days = {budget.day(now): now for now in half_hours}
+    assert all(began <= now < ends for (began, ends), now in days.items())
+    assert len(days) in (365, 366)
+    ends = [end for _, end in days]
+    assert [began for began, _ in days][1:] == ends[:-1]
+
+
+def test_the_clock_may_go_back_over_midnight(zone: Callable[[str], None]) -> None:
+    zone("America/Havana")
+    began = 1_793_505_600_000  # 2026-11-01T00:00 there, in summer time
+    hours = (began, began + HOUR // 3, began + HOUR, began + 24 * HOUR)
+    assert {budget.day(now) for now in hours} == {(began, began + 25 * HOUR)}
 
 
 def spent(tokens: int, microusd: int) -> Spent:
