@@ -50,7 +50,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "privacy",
         "project",
     )
-    + ("repo",),
+    + ("regular", "repo"),
     ("setting_checks", "setting_table", "settings"),
     (
         "eid",
@@ -119,8 +119,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 STRANGERS = ("hosts", "observer", "spool", "store")
 OWNERS: dict[str, tuple[str, ...]] = {
     # The second makes the HTTP client that the first one's calls go through.
-    "anthropic": ("observer.providers.anthropic", "observer.providers.anthropic_net")
-    + ("observer.providers.anthropic_batches",),
+    "anthropic": ("observer.providers.anthropic_client", "observer.providers.anthropic_net"),
     # The hook catches the driver's own error: an event that does not go in becomes a file.
     # The importer of claude-mem reads a copy of another program's database.
     "apsw": ("driver", "hook", "importers.claude_mem_db", "spool", "spool_check")

@@ -21,6 +21,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
+from cmem import regular
 from cmem.errors import ConfigError
 from cmem.model import Mode, ModeConcept, ModeExample, ModeType
 from cmem.observer import mode_file
@@ -98,8 +99,7 @@ def _packaged(name: str) -> File:
 
 def _read_user(path: str) -> File:
     try:
-        with open(path, "rb") as file:
-            raw = file.read(mode_file.MAX_BYTES + 4)
+        raw = regular.read(path, mode_file.MAX_BYTES + 4)
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1

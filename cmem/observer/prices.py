@@ -15,6 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
+from cmem import regular
 from cmem.errors import ConfigError
 from cmem.model import Usage
 
@@ -60,8 +61,7 @@ def load_for(home: str) -> PriceList:
     """The packaged list with the data home's own prices; ConfigError names what is wrong there."""
     path = os.path.join(home, FILE)
     try:
-        with open(path, "rb") as file:
-            raw = tomllib.load(file)
+        raw = tomllib.loads(regular.read(path).decode("utf-8"))
     except FileNotFoundError:
         return load()
     except (OSError, ValueError, RecursionError) as error:

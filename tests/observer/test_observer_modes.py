@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -340,10 +341,12 @@ def test_load_tells_the_first_fault_and_how_to_see_the_others(put: Put) -> None:
     )
 
 
-def test_a_file_that_is_a_folder_or_a_dead_link_is_told(put: Put, tmp_path: Path) -> None:
+def test_a_file_that_is_none_is_told_and_not_waited_for(put: Put, tmp_path: Path) -> None:
     home = put("mine", WHOLE)
+    os.mkfifo(tmp_path / "modes" / "pipe.toml")
     (tmp_path / "modes" / "folder.toml").mkdir()
     (tmp_path / "modes" / "link.toml").symlink_to("nowhere")
+    assert problems("pipe", home) == ["HOME/modes/pipe.toml:1: is no regular file"]
     assert problems("folder", home) == ["HOME/modes/folder.toml:1: is a directory"]
     assert problems("link", home) == ["HOME/modes/link.toml:1: no such file or directory"]
 

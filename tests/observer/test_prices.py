@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date
 from pathlib import Path
 
@@ -76,6 +77,12 @@ def test_what_is_wrong_with_own_prices_is_said(text: str, said: str, home: Path)
         own(home, text)
     assert str(home / "prices.toml") in str(caught.value)
     assert said in str(caught.value)
+
+
+def test_own_prices_that_are_a_pipe_are_not_waited_for(home: Path) -> None:
+    os.mkfifo(home / "prices.toml")
+    with pytest.raises(ConfigError, match=r"is no regular file$"):
+        prices.load_for(str(home))
 
 
 def test_a_charge_is_by_the_own_price_then_by_the_provider_then_by_the_list(home: Path) -> None:
