@@ -122,6 +122,7 @@ if len(argv) > 2:
 else:  # started by the clock
     from cmem import lock, paths
 
+    os.environ.setdefault("CMEM_STARTED_BY", "schedule")
     lock_fd = lock.acquire(paths.lock_file(home))
 os.chdir("/")
 os.nice(10)

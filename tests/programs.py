@@ -12,7 +12,7 @@ def head_of(*options: str) -> str:
     if " " not in sys.executable:
         return f"{' '.join(['#!' + sys.executable, *options])}\n"
     words = " ".join([f'"{sys.executable}"', *options])
-    clean = "env -u PWD -u OLDPWD -u SHLVL -u _"
+    clean = "/usr/bin/env -u PWD -u OLDPWD -u SHLVL -u _"
     return f"#!/bin/sh\n'''exec' {clean} {words} \"$0\" \"$@\"\n' '''\n"
 
 

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import programs
 import pytest
 from programs import head_of
 from support import clean_env, payload_bytes, run_cmem, run_hook, run_json, session
@@ -138,6 +139,23 @@ def test_the_scheduled_line_takes_events_in_and_logs_what_it_did(tmp_path: Path)
     assert " run: extract: 23 events in, 4 units done, 0 calls, $0.0000, 0 pending" in log[0]
     last = world.json("status")["last_run"]
     assert last["text"].startswith("run: extract: 23 events in")
+
+
+def test_a_scheduled_run_takes_no_setting_and_no_proxy_from_its_environment(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, "crontab")
+    assert world.run("install").returncode == 0
+    seen = tmp_path / "seen"
+    model = programs.make(tmp_path, f"open({str(seen)!r}, 'w').write(json.dumps(dict(os.environ)))")
+    (world.home / "config.toml").write_text(f'provider = "command"\ncommand = "{model}"\n')
+    for event, _at, payload in session("session-fix-subtract.jsonl"):
+        run_hook(world.home, event, payload_bytes(payload))
+    words = shlex.split(str(world.crontab).split("\n")[2].split(" ", 5)[5].replace("\\%", "%"))
+    planted = {"HTTPS_PROXY": "http://127.0.0.1:9", "CMEM_PROVIDER": "extract"}
+    env = clean_env() | planted
+    subprocess.run(words[: words.index(">/dev/null")], env=env, check=True, timeout=60)
+    assert not set(planted) & set(json.loads(seen.read_text()))
 
 
 def test_a_scheduled_run_leaves_the_work_to_one_that_has_the_lock(tmp_path: Path) -> None:
