@@ -138,6 +138,10 @@ def observe(run: Run, place: Place, report: Report) -> Report:
 
 def _in_trouble(run: Run, call: _Call, error: ProviderError, *, report: Report) -> Report:
     told = f"{error.kind}: {second.scrub(str(error))}"
+    if not error.sent:
+        if call.run_id is not None:
+            ledger.cancel(run.conn, call.run_id)
+        return report._replace(trouble=told, reason=told)
     usage, microusd = cost.of_failure(error, call.expected, run.prices)
     _failed(run, call, told, usage=usage, microusd=microusd)
     goes_on = error.kind in PASSING and not blame.is_busy(error)

@@ -27,8 +27,8 @@ from cmem.store import batches, ledger, memory, units
 from cmem.store.connection import transaction
 
 if TYPE_CHECKING:
-    from cmem.observer.providers.anthropic import Anthropic
     from cmem.observer.providers.anthropic_batches import Remote, Result
+    from cmem.observer.providers.anthropic_client import Anthropic
     from cmem.settings import Settings
     from cmem.store.batches import Batch
 

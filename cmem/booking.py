@@ -67,7 +67,13 @@ def booked(
     conn = connection.open_writer(home, now=now)
     try:
         trials.begin(conn, expected)
-        yield lambda answer: trials.end(conn, expected, _took(expected, answer, known))
+        yield (
+            lambda answer: (
+                trials.end(conn, expected, _took(expected, answer, known))
+                if answer.asked
+                else trials.cancel(conn, expected)
+            )
+        )
     finally:
         conn.close()
 
@@ -117,6 +123,9 @@ def small(
         reply = counted(who.ask(trial.QUESTION), trial.QUESTION)
     except (ProviderError, UnusableReply, MissingCredential) as error:
         trouble = error if isinstance(error, ProviderError) else _no_answer(error)
+        if not trouble.sent:
+            trials.cancel(conn, expected)
+            return Small(trouble, NO_USAGE, 0)
         took = expected._replace(outcome=trouble.kind)
         if not trouble.served:
             took = took._replace(input_tokens=0, output_tokens=0, microusd=0)
@@ -138,4 +147,5 @@ def small(
 
 
 def _no_answer(error: UnusableReply | MissingCredential) -> ProviderError:
-    return ProviderError("transport", str(error), served=False)
+    sent = isinstance(error, UnusableReply)
+    return ProviderError("transport", str(error), served=False, sent=sent)

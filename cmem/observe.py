@@ -13,7 +13,8 @@ What ends a unit's turn in this run (design §7):
 - a provider in trouble: the attempt is given back, a pause is armed, the run stops asking;
   whether it is not the unit after all, and a bad reply not the provider, ``blame`` decides;
 - a daily budget that is reached: nothing is claimed, the run stops asking until the next day;
-- no credential: the attempt is given back and nothing is armed, the next run tries at once.
+- no credential, or settings no request can be made with: the attempt is given back and nothing is
+  booked or armed, the next run tries at once.
 """
 
 from __future__ import annotations
@@ -148,9 +149,12 @@ def _ask_small(run: Run, tally: Tally, suspect: int) -> Tally:
     answer = booking.small(
         run.conn, run.provider, run.provider_name, model=model, known=run.prices, clock=run.clock
     )
-    tally = _spent(tally, answer.usage, calls=1, microusd=answer.microusd)
+    calls = 1 if answer.trouble is None or answer.trouble.sent else 0
+    tally = _spent(tally, answer.usage, calls=calls, microusd=answer.microusd)
     if answer.trouble is None:
         return tally
+    if not answer.trouble.sent:
+        return tally._replace(reason=_said(answer.trouble))
     tried = blame.Try(0, suspect, well=False, fingerprint=run.fingerprint, now=run.clock())
     return tally._replace(reason=blame.of_provider(run.conn, tried, answer.trouble)[0])
 
@@ -280,6 +284,9 @@ def _unusable(
 def _provider_failed(
     run: Run, claim: Claim, error: ProviderError, *, tried: blame.Try, tally: Tally
 ) -> Tally:
+    if not error.sent:
+        _not_asked(run, claim)
+        return tally._replace(reason=_said(error))
     usage, microusd = cost.of_failure(error, claim.expected, run.prices)
     _failed(run, claim, _said(error), usage=usage, calls=1, microusd=microusd)
     stops, against = blame.of_provider(run.conn, tried, error)

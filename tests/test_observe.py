@@ -82,11 +82,24 @@ def test_a_call_that_gave_nothing_is_on_the_books_too(
     assert books(world) == [(1, "scripted", "asked-for", *row)]
 
 
-def test_a_call_that_was_not_made_is_not_on_the_books(world: scripted.World) -> None:
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MissingCredential("no key"), "no key"),
+        (ProviderError("config", "a SOCKS proxy", sent=False), "config: a SOCKS proxy"),
+    ],
+)
+def test_a_call_that_was_not_made_is_not_on_the_books(
+    error: Exception, reason: str, world: scripted.World
+) -> None:
     world.fill(1)
-    world.provider.act = raiser(MissingCredential("no key"))
-    report = world.run(NOON)
-    assert (report.calls, report.reason, books(world)) == (0, "no key", [])
+    world.provider.act = raiser(error)
+    for at in range(10):  # nothing is armed either
+        report = world.run(NOON + at)
+        assert (report.calls, report.reason, books(world)) == (0, reason, [])
+    conn = world.store()
+    assert rows(conn, "SELECT state, attempts, crashes FROM work_units") == [("pending", 0, 0)]
+    conn.close()
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143)])

@@ -202,9 +202,10 @@ def test_most_calls_end_it(world: scripted.World) -> None:
     [
         (ProviderError("overload", "529: busy"), 1, 0, 3, "overload: 529: busy"),
         (MissingCredential("no key"), 0, 0, 3, "no key"),
+        (ProviderError("config", "no way", sent=False), 0, 0, 3, "config: no way"),
         (UnusableReply("prose", usage=scripted.USAGE), 3, 3, 0, ""),
     ],
-    ids=["overload", "no key", "unusable"],
+    ids=["overload", "no key", "not sent", "unusable"],
 )
 def test_trouble_leaves_the_old_rows_and_pauses_no_ordinary_run(
     error: Exception,

@@ -144,10 +144,10 @@ def _texts(found: Found, path: str) -> Iterator[str]:
         yield f"Cut off, and counted by their estimate: {counted(total.estimated, 'call')}."
     if found.models:
         names = ", ".join(name or "(not told)" for name in found.models)
-        yield (
-            f"Price unknown: {names}. Name it in {path}: "
-            f'[models."{found.models[0]}"] with input and output, US dollars per million tokens.'
-        )
+        first = next(filter(None, found.models), "")
+        how = f'[models."{first}"] with input and output, US dollars per million tokens'
+        fix = f"Name it in {path}: {how}" if first else "Name a model in the setting model"
+        yield f"Price unknown: {names}. {fix}."
     if found.free:
         yield f"{counted(found.free, 'observation')} made by rules cost nothing and are not in the table."
     if total.calls:

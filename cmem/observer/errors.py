@@ -13,7 +13,8 @@ class ProviderError(Exception):
     """The provider is in trouble, not the unit. ``kind``: auth | config | quota | overload |
     transport. ``retry_after_s`` is what the provider itself asked for. ``usage``: what the call
     took, where that was told. ``served``: it may have been answered and charged, and nobody
-    knows for how much; so is a transport that broke, unless it is said that nothing arrived."""
+    knows for how much; so is a transport that broke, unless it is said that nothing arrived.
+    ``sent`` False: nobody was asked, because the request could not even be made."""
 
     def __init__(
         self,
@@ -23,13 +24,15 @@ class ProviderError(Exception):
         retry_after_s: float | None = None,
         usage: Usage = NO_USAGE,
         served: bool | None = None,
+        sent: bool = True,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.retry_after_s = retry_after_s
         self.usage = usage
-        self.served = kind == "transport" if served is None else served
+        self.served = (kind == "transport" if served is None else served) and sent
+        self.sent = sent
 
 
 class UnusableReply(Exception):  # noqa: N818 - the reply is the subject, not the error

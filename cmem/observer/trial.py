@@ -35,7 +35,7 @@ HELP = {
 
 class Answer(NamedTuple):
     """What came of it. ``kind``: free | ok | auth | config | quota | overload | transport |
-    unusable | missing. ``cost_usd`` None: not known."""
+    unusable | missing. ``cost_usd`` None: not known. ``asked`` False: the question was not sent."""
 
     ok: bool
     kind: str
@@ -46,6 +46,7 @@ class Answer(NamedTuple):
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0
+    asked: bool = True
 
 
 def ask(chosen: ProviderSettings, *, clock: Callable[[], float]) -> Answer:
@@ -57,11 +58,13 @@ def ask(chosen: ProviderSettings, *, clock: Callable[[], float]) -> Answer:
     try:
         reply = make(chosen).ask(QUESTION)
     except ProviderError as error:
-        return _failed(chosen.provider, error.kind, str(error), seconds=clock() - begin)
+        found = _failed(chosen.provider, error.kind, str(error), seconds=clock() - begin)
+        return found._replace(asked=error.sent)
     except UnusableReply as error:
         return _failed(chosen.provider, "unusable", error.reason, seconds=clock() - begin)
     except MissingCredential as error:
-        return _failed(chosen.provider, "missing", str(error), seconds=clock() - begin)
+        found = _failed(chosen.provider, "missing", str(error), seconds=clock() - begin)
+        return found._replace(asked=False)
     if reply.stop_reason == "refusal" or not reply.text.strip():
         return _failed(chosen.provider, "unusable", "an empty reply", seconds=clock() - begin)
     return _answered(reply, clock() - begin)

@@ -49,6 +49,15 @@ def end(conn: apsw.Connection, expected: Trial, told: Trial) -> None:
         _put(conn, found)
 
 
+def cancel(conn: apsw.Connection, expected: Trial) -> None:
+    """The call was not made after all."""
+    with transaction(conn):
+        found = _all(conn)
+        if expected in found:
+            found.remove(expected)
+        _put(conn, found)
+
+
 def _all(conn: apsw.Connection) -> list[Trial]:
     return [Trial(*one) for one in meta.listed(conn, "trial_calls")]
 

@@ -157,6 +157,7 @@ def test_an_answer_comes_with_what_it_took(home: Path, config: Any) -> None:
         "input_tokens": 30,
         "output_tokens": 4,
         "cost_usd": 0.00005,
+        "asked": True,
     }
 
 
@@ -168,6 +169,13 @@ def test_every_question_is_in_the_ledger(home: Path, config: Any) -> None:
         assert [run_cmem("provider", "test").returncode for _ in replies] == [0, 1]
     config('provider = "command"\ncommand = "/nowhere/program"\n')
     assert run_cmem("provider", "test").returncode == 1  # nobody was asked
+    config('provider = "anthropic"\napi_key = "mine"\nbase_url = "http://127.0.0.1:9/?x=1"\n')
+    assert words("test")[:2] == (
+        1,
+        "anthropic failed: config: base_url http://127.0.0.1:9/?x=1 must end with its path, without "
+        "? and #\nWhat helps: correct what is named in config.toml (`cmem provider show` says where "
+        "it is)\n",
+    )
     cost = run_json("cost", "--by", "project")
     (row,) = cost["rows"]
     assert (row["project"], row["calls"], row["failed"], row["cost_usd"]) == (

@@ -9,32 +9,22 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from cmem.model import Usage
 from cmem.observer import prices, prompt, waiting
-from cmem.observer.errors import MissingCredential, ProviderError
-from cmem.observer.providers.anthropic_net import Net, http_client, within
-from cmem.observer.providers.anthropic_trouble import arrived, classify, reason
+from cmem.observer.errors import ProviderError
+from cmem.observer.providers.anthropic_client import ENDPOINT, Anthropic, call
+from cmem.observer.providers.anthropic_net import Net
+from cmem.observer.providers.anthropic_trouble import dressed
 from cmem.observer.providers.asked import Asked, Model, count
 from cmem.observer.providers.settings import ProviderSettings
 from cmem.setting_checks import header_list
 from cmem.settings import environment, trusts_environment
 
 NAME = "anthropic"
-ENDPOINT = "https://api.anthropic.com"
 MODEL = "claude-haiku-4-5"
 MAX_TOKENS = 4096
-
-
-class Anthropic(NamedTuple):
-    """One endpoint, one key, one model."""
-
-    base_url: str
-    api_key: str
-    model: str
-    timeout_s: float
-    net: Net = Net()
 
 
 def provider(settings: ProviderSettings) -> Model:
@@ -69,43 +59,19 @@ def endpoint(base_url: str) -> str:
 
 def ask(who: Anthropic, request: prompt.Request) -> Asked:
     """One call. Raises MissingCredential before anything is imported or sent."""
-    if not who.api_key:
-        raise MissingCredential("no api_key for provider anthropic: set api_key or CMEM_API_KEY")
-    import anthropic
-
-    try:
-        with waiting.outside():
-            message = within(who.timeout_s, partial(_send, who, request))
-        return read(message, who.model)
-    except anthropic.APIStatusError as error:
-        raise classify(error, model=who.model, base_url=who.base_url) from None
-    except anthropic.APIError as error:
-        said = reason(error, who.base_url)
-        raise ProviderError("transport", said, served=arrived(error)) from None
-    except (ValueError, OSError) as error:
-        raise ProviderError("transport", f"the answer could not be read: {error}") from None
+    with waiting.outside():
+        message = call(who, partial(_send, who, request))
+    return read(message, who.model)
 
 
-def _send(who: Anthropic, request: prompt.Request) -> Any:
-    import anthropic
-
-    auth = {"x-api-key": who.api_key}
-    if who.base_url != ENDPOINT:
-        auth["authorization"] = f"Bearer {who.api_key}"
+def _send(who: Anthropic, request: prompt.Request, client: Any) -> Any:
     system: Any = {"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}
-    with anthropic.Anthropic(
-        api_key=who.api_key,
-        base_url=who.base_url,
-        max_retries=0,
-        timeout=who.timeout_s,
-        http_client=http_client(who.net, who.base_url, auth),
-    ) as client:
-        return client.messages.create(
-            model=who.model,
-            max_tokens=MAX_TOKENS,
-            system=[system],
-            messages=[{"role": "user", "content": request.user}],
-        )
+    return client.messages.create(
+        model=who.model,
+        max_tokens=MAX_TOKENS,
+        system=[system],
+        messages=[{"role": "user", "content": request.user}],
+    )
 
 
 def read(message: Any, model: str) -> Asked:
@@ -113,11 +79,11 @@ def read(message: Any, model: str) -> Asked:
     gateway's page, an error dressed as success."""
     content = getattr(message, "content", None)
     if not isinstance(content, list):
-        inner = getattr(message, "error", None)
-        kind = inner.get("type") if isinstance(inner, dict) else None
-        if kind in ("overloaded_error", "rate_limit_error"):
-            raise ProviderError("overload", f"{kind} in place of a message", served=False)
-        raise ProviderError("transport", "the answer is not one of the Messages API")
+        named_trouble = dressed(getattr(message, "error", None))
+        if named_trouble is not None:
+            raise named_trouble
+        said = "the answer is not one of the Messages API; check base_url"
+        raise ProviderError("transport", said)
     texts = [one.text for one in content if getattr(one, "type", "") == "text" and one.text]
     given = getattr(message, "usage", None)
     named = getattr(message, "model", None)

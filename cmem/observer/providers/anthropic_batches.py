@@ -7,26 +7,27 @@ requests do, and those come back with the results.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from cmem.observer import prompt
-from cmem.observer.errors import MissingCredential, ProviderError
-from cmem.observer.providers.anthropic import ENDPOINT, MAX_TOKENS, Anthropic, read
-from cmem.observer.providers.anthropic_net import http_client, within
-from cmem.observer.providers.anthropic_trouble import classify, reason
+from cmem.observer.errors import ProviderError, UnusableReply
+from cmem.observer.providers.anthropic import MAX_TOKENS, read
+from cmem.observer.providers.anthropic_client import Anthropic, call
 from cmem.observer.providers.asked import Asked
 
 LISTED = 100
 
 
 class Remote(NamedTuple):
-    """A batch as the provider tells of it; ``made_at`` in ms."""
+    """A batch as the provider tells of it; ``made_at`` in ms. ``gone``: it has ended and its results
+    are kept no longer."""
 
     id: str
     ended: bool
     made_at: int
     size: int
+    gone: bool = False
 
 
 class Result(NamedTuple):
@@ -54,11 +55,10 @@ def look(who: Anthropic, remote: str) -> Remote:
 
 def newest(who: Anthropic) -> list[Remote]:
     """The batches made last."""
-
-    def listing(client: Any) -> list[Any]:
-        return list(client.messages.batches.list(limit=LISTED).data)
-
-    return [_remote(one) for one in _call(who, listing)]
+    found = _call(who, lambda client: client.messages.batches.list(limit=LISTED).data)
+    if not isinstance(found, list):
+        raise _strange()
+    return [_remote(one) for one in found]
 
 
 def results(who: Anthropic, remote: str) -> list[Result]:
@@ -67,26 +67,42 @@ def results(who: Anthropic, remote: str) -> list[Result]:
     return [_result(who, one) for one in found]
 
 
+def _call(who: Anthropic, act: Callable[[Any], Any]) -> Any:
+    return call(who, act, missing=UnknownBatchError)
+
+
+def _strange() -> ProviderError:
+    return ProviderError("transport", "the answer is not one of the Message Batches API")
+
+
 def _result(who: Anthropic, one: Any) -> Result:
-    kind = str(getattr(one.result, "type", ""))
+    name, ended = getattr(one, "custom_id", None), getattr(one, "result", None)
+    if not isinstance(name, str) or ended is None:
+        raise _strange()
+    kind = str(getattr(ended, "type", ""))
     if kind == "succeeded":
-        return Result(one.custom_id, kind, read(one.result.message, who.model), "")
-    inner = getattr(getattr(one.result, "error", None), "error", None)
-    return Result(
-        one.custom_id, kind, None, str(getattr(inner, "message", "") or "no reason given")
-    )
+        try:
+            return Result(name, kind, read(getattr(ended, "message", None), who.model), "")
+        except (ProviderError, UnusableReply) as error:  # this one's alone
+            return Result(name, "errored", None, str(error))
+    inner = getattr(getattr(ended, "error", None), "error", None)
+    return Result(name, kind, None, str(getattr(inner, "message", "") or "no reason given"))
 
 
 def _remote(batch: Any) -> Remote:
-    if not isinstance(getattr(batch, "id", None), str):
-        raise ProviderError("transport", "the answer is not one of the Message Batches API")
-    counts = batch.request_counts
-    size = sum(
-        getattr(counts, name, 0) or 0
-        for name in ("processing", "succeeded", "errored", "canceled", "expired")
+    counts, made = getattr(batch, "request_counts", None), getattr(batch, "created_at", None)
+    if not isinstance(getattr(batch, "id", None), str) or not isinstance(made, datetime):
+        raise _strange()
+    names = ("processing", "succeeded", "errored", "canceled", "expired")
+    sizes = [getattr(counts, name, 0) for name in names]
+    ended = getattr(batch, "processing_status", "") == "ended"
+    return Remote(
+        id=batch.id,
+        ended=ended,
+        made_at=int(made.timestamp() * 1000),
+        size=sum(one for one in sizes if isinstance(one, int)),
+        gone=ended and not getattr(batch, "results_url", None),
     )
-    ended = batch.processing_status == "ended"
-    return Remote(batch.id, ended, int(batch.created_at.timestamp() * 1000), size)
 
 
 def _params(who: Anthropic, request: prompt.Request) -> dict[str, Any]:
@@ -97,36 +113,3 @@ def _params(who: Anthropic, request: prompt.Request) -> dict[str, Any]:
         "system": [system],
         "messages": [{"role": "user", "content": request.user}],
     }
-
-
-def _call(who: Anthropic, act: Callable[[Any], Any]) -> Any:
-    if not who.api_key:
-        raise MissingCredential("no api_key for provider anthropic: set api_key or CMEM_API_KEY")
-    import anthropic
-
-    try:
-        return within(who.timeout_s, partial(_with_client, who, act))
-    except anthropic.NotFoundError:
-        raise UnknownBatchError from None
-    except anthropic.APIStatusError as error:
-        raise classify(error, model=who.model, base_url=who.base_url) from None
-    except anthropic.APIError as error:
-        raise ProviderError("transport", reason(error, who.base_url)) from None
-    except (ValueError, OSError) as error:
-        raise ProviderError("transport", f"the answer could not be read: {error}") from None
-
-
-def _with_client(who: Anthropic, act: Callable[[Any], Any]) -> Any:
-    import anthropic
-
-    auth = {"x-api-key": who.api_key}
-    if who.base_url != ENDPOINT:
-        auth["authorization"] = f"Bearer {who.api_key}"
-    with anthropic.Anthropic(
-        api_key=who.api_key,
-        base_url=who.base_url,
-        max_retries=0,
-        timeout=who.timeout_s,
-        http_client=http_client(who.net, who.base_url, auth),
-    ) as client:
-        return act(client)

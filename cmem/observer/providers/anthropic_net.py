@@ -50,6 +50,12 @@ class Net(NamedTuple):
     trusts_environment: bool = False
 
 
+class Departure:
+    """Whether a request has left this process: what goes wrong before is nobody's answer."""
+
+    left = False
+
+
 def within(seconds: float, call: Callable[[], Any]) -> Any:
     """What the call returns or raises; TimeoutError when it takes longer in all, for a server
     that sends a byte now and then never exceeds the limit of a single read."""
@@ -78,9 +84,9 @@ def settle_in() -> None:
     gc.freeze()
 
 
-def http_client(way: Net, base_url: str, auth: Mapping[str, str]) -> Any:
+def http_client(way: Net, base_url: str, *, auth: Mapping[str, str], departure: Departure) -> Any:
     """The way to one endpoint: no redirects, no header but ours, no endless answer. ``auth``:
-    the headers with the key."""
+    the headers with the key. ``departure`` is told when a request goes."""
     import anthropic
 
     settle_in()
@@ -92,6 +98,7 @@ def http_client(way: Net, base_url: str, auth: Mapping[str, str]) -> Any:
                 del sent.headers[name]
         for name, value in (*auth.items(), *way.headers):
             sent.headers[name] = value
+        departure.left = True
 
     def bound(answer: Any) -> None:
         whole = answer.iter_bytes
@@ -131,5 +138,6 @@ def _certificates(path: str) -> ssl.SSLContext:
         context.load_verify_locations(path)
     except (OSError, ssl.SSLError) as error:
         reason = (error.strerror or "not a file of certificates").lower()
-        raise ProviderError("config", f"{path}: {reason}; check the setting ca_file") from None
+        said = f"{path}: {reason}; check the setting ca_file"
+        raise ProviderError("config", said, sent=False) from None
     return context

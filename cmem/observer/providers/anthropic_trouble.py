@@ -9,7 +9,6 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from cmem.observer.errors import ProviderError, UnusableReply, told
-from cmem.observer.providers.anthropic_net import EndlessError
 
 if TYPE_CHECKING:
     import anthropic
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 SPENT = ("credit", "quota", "billing", "usage limit", "spend", "insufficient", "exceeded your")
 # What a gateway says whose model is still at work.
 LATE = (504, 524)
-# The failures of a way on which nothing has been sent yet.
-UNSENT = ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL")
 # What a request that is too large is refused with: it is the unit's size, and no wrong model.
 LONG = re.compile(r"too (?:long|large|many)|exceed|maximum|context|tokens", re.I)
 
@@ -48,6 +45,31 @@ def classify(error: anthropic.APIStatusError, *, model: str, base_url: str) -> E
     return ProviderError("config", f"{status}: {said}; check the setting base_url ({base_url})")
 
 
+# An error's own name where a message should stand, by whose trouble it is.
+DRESSED = {
+    "authentication_error": "auth",
+    "permission_error": "auth",
+    "billing_error": "quota",
+    "not_found_error": "config",
+    "overloaded_error": "overload",
+    "rate_limit_error": "overload",
+    "api_error": "overload",
+    "timeout_error": "overload",
+}
+
+
+def dressed(given: object) -> Exception | None:
+    """An error that came as a success: the trouble that it names; None where it names none."""
+    inner = given if isinstance(given, dict) else {}
+    kind, said = str(inner.get("type", "")), told(str(inner.get("message") or ""))
+    text = f"{kind} in place of a message" + (f": {said}" if said else "")
+    if kind in ("invalid_request_error", "request_too_large"):
+        return UnusableReply(f"the request was refused: {text}")
+    if kind not in DRESSED:
+        return None
+    return ProviderError(DRESSED[kind], text, served=kind == "timeout_error")
+
+
 def _said(error: anthropic.APIStatusError) -> str:
     """The provider's own words, one short line without markup or the key."""
     body = error.body
@@ -56,19 +78,6 @@ def _said(error: anthropic.APIStatusError) -> str:
     if not isinstance(said, str):
         said = "" if "<" in error.message else error.message
     return told(said) or "no reason given"
-
-
-def reason(error: Exception, base_url: str) -> str:
-    cause = error.__cause__
-    if isinstance(cause, EndlessError):
-        return f"the answer could not be read: {cause}"
-    what = f"{type(cause).__name__}" if cause is not None else type(error).__name__
-    return f"no usable answer from {base_url} ({what})"
-
-
-def arrived(error: Exception) -> bool:
-    """May the request have reached the provider, who then asks its price?"""
-    return type(error.__cause__ or error).__name__ not in UNSENT
 
 
 def _retry_after(error: anthropic.APIStatusError) -> float | None:

@@ -248,8 +248,59 @@ def test_the_default_endpoint_gets_no_bearer_header() -> None:
     assert anthropic.endpoint("") == anthropic.ENDPOINT
 
 
-def test_an_error_dressed_as_success_is_the_trouble_that_it_names() -> None:
-    body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    with pytest.raises(ProviderError, match="overloaded_error") as caught:
+DRESSED = {
+    "overloaded_error": "overload",
+    "authentication_error": "auth",
+    "permission_error": "auth",
+    "billing_error": "quota",
+    "not_found_error": "config",
+    "something_else": "transport",
+}
+
+
+@pytest.mark.parametrize("named", DRESSED)
+def test_an_error_dressed_as_success_is_the_trouble_that_it_names(named: str) -> None:
+    body = {"type": "error", "error": {"type": named, "message": "No, not now"}}
+    with pytest.raises(ProviderError) as caught:
         anthropic.read(SimpleNamespace(**body), "m")
-    assert caught.value.kind == "overload"
+    assert caught.value.kind == DRESSED[named]
+    assert named == "something_else" or str(caught.value) == (
+        f"{named} in place of a message: No, not now"
+    )
+
+
+def test_a_refusal_dressed_as_success_is_the_units() -> None:
+    error = {"type": "invalid_request_error", "message": "prompt is too long"}
+    with pytest.raises(UnusableReply, match="prompt is too long"):
+        anthropic.read(SimpleNamespace(type="error", error=error), "m")
+
+
+UNMADE = {
+    "socks": ({}, "socks5://127.0.0.1:1080", "a SOCKS proxy is not supported without"),
+    "no address of a proxy": ({}, "::::", "the request could not be made (Invalid port"),
+    "a line break in the key": (
+        {"api_key": "a\nb"},
+        "",
+        "the request could not be made (a header has a sign that none can have)",
+    ),
+    "query": (
+        {"base_url": "http://model.internal/?x=1"},
+        "",
+        "base_url http://model.internal/?x=1",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNMADE)
+def test_what_cannot_even_be_sent_is_a_setting_and_uses_nothing(
+    case: str, turn: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more, proxy, said = UNMADE[case]
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with FakeAnthropic([]) as api, pytest.raises(ProviderError) as caught:
+        here = "http://model.internal" if proxy else api.url
+        providers.get(Settings(**{"base_url": here, **more})).observe(turn)  # type: ignore[arg-type]
+    error = caught.value
+    assert api.requests == []
+    assert (error.kind, error.sent, error.served) == ("config", False, False)
+    assert str(error).startswith(said)

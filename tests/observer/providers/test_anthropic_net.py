@@ -152,7 +152,9 @@ def test_a_certificate_of_ones_own_is_trusted_when_the_settings_name_it(
     with serving(context=context) as (url, seen):
         with pytest.raises(ProviderError) as caught:
             ask(base_url=url)
-        assert (caught.value.kind, seen) == ("transport", [])
+        assert (caught.value.kind, caught.value.served, seen) == ("config", False, [])
+        assert str(caught.value).startswith(f"the certificate of {url} is not trusted (self-signed")
+        assert str(caught.value).endswith("in the setting ca_file")
         assert ask(base_url=url, ca_file=certificate[0]).text == "<skip_summary/>"
     (tmp_path / "bad.pem").write_text("no certificate")
     for name in ("none.pem", "bad.pem"):
