@@ -268,7 +268,7 @@ def _settle(
             microusd=microusd,
             run_id=run_id,
         )
-    blame.answered(run.conn, now=run.clock())
+    blame.answered(run.conn, run.fingerprint)
     usage = observed.usage
     return tally._replace(
         units=tally.units + 1,

@@ -6,8 +6,9 @@ One rule: a unit is judged by what becomes of the others in the same run.
   then one unit is, one call a pause: the oldest; another in its place when it failed at several
   pauses in a row; where the units of several turns got the same useless reply, one of another
   turn. Such others are the newest, of other sessions first, for what fails alike lies together.
-- That other one is answered: it is not the provider. What had failed is *suspected* from then on,
-  replies that could not be used count, and the run goes on. A unit that fails now is suspected
+- That other one is answered: it is not the provider. What had failed is *suspected* from then on
+  (nothing counts before it was asked again: it may be the provider that was mended, and with other
+  settings nothing is held against anybody), and the run goes on. A unit that fails now is suspected
   too, and the newest one is asked next: when that fails as well, it is the provider after all.
 - A suspect is asked last, at most once a run, and only where others have been answered in it (or,
   where none waits, something small was). A failure then counts as a try, at the third the unit is
@@ -15,7 +16,8 @@ One rule: a unit is judged by what becomes of the others in the same run.
   to do (``is_busy``) never counts. An answer clears it all.
 
 And an unusable reply is the unit's, until the units of several turns in a row got the same one and
-none was answered: then their tries are given back as well. A suspect's is its own in any case.
+none was answered: then their tries are given back as well. Where it is the pieces of one turn, and
+no other waits, something small is asked before more of them are. A suspect's is its own in any case.
 """
 
 from __future__ import annotations
@@ -43,11 +45,13 @@ BUSY = re.compile(r"\b(?:429|503|529)\b|overload|rate.?limit|too many requests",
 
 class Course(NamedTuple):
     """How a run goes. ``answered``: somebody was in it. ``goes_on``: that was one asked in place
-    of another, so that a failure does not end the run. ``failed``: the last one did so."""
+    of another, so that a failure does not end the run. ``failed``: the last one did so. ``small``:
+    something small was answered."""
 
     answered: bool = False
     goes_on: bool = False
     failed: bool = False
+    small: bool = False
 
 
 class Chosen(NamedTuple):
@@ -88,7 +92,7 @@ def choose(
         if other is not None:
             return Chosen(other)
     elif not course.answered and oldest is not None:
-        return _first(conn, fingerprint, oldest, spared=spared, session=session)
+        return _first(conn, fingerprint, oldest, spared=spared, session=session, course=course)
     if oldest is not None:
         return Chosen(oldest)
     last = units.next_pending(conn, exclude=tried, session=session)
@@ -105,13 +109,22 @@ def in_doubt(conn: apsw.Connection, fingerprint: str) -> bool:
 
 
 def _first(
-    conn: apsw.Connection, fingerprint: str, oldest: int, *, spared: set[int], session: str | None
+    conn: apsw.Connection,
+    fingerprint: str,
+    oldest: int,
+    *,
+    spared: set[int],
+    session: str | None,
+    course: Course,
 ) -> Chosen:
-    """Whom to ask first in a run."""
+    """Whom to ask while nobody has been answered in a run."""
     alike = streak.get(conn)
-    if alike is not None and alike.fingerprint == fingerprint and len(alike.turns) >= SAME:
+    if alike is not None and alike.fingerprint == fingerprint and alike.tries >= SAME:
+        many = len(alike.turns) >= SAME
         other = units.newest_pending(conn, exclude=spared, session=session, turns=alike.turns)
-        return Chosen(oldest if other is None else other, probe=other is not None)
+        if other is not None:
+            return Chosen(other, probe=many)
+        return Chosen(oldest, 0 if many or course.small else oldest)
     current = pause.get(conn)
     if current is None or (current.unit, current.fingerprint) != (oldest, fingerprint):
         return Chosen(oldest)
@@ -144,6 +157,18 @@ def of_provider(conn: apsw.Connection, tried: Try, error: ProviderError) -> tupl
         return _rest(conn, tried, said, retry_after_s=error.retry_after_s), ""
 
 
+def of_small(conn: apsw.Connection, tried: Try, error: ProviderError) -> str:
+    """Settle something small that was not answered: so nothing is held against the units whose
+    replies could not be used. Why the run stops asking."""
+    said = f"{error.kind}: {second.scrub(str(error))}"
+    with transaction(conn):
+        alike = streak.get(conn)
+        if alike is not None and alike.fingerprint == tried.fingerprint:
+            for unit_id in streak.settled(conn):
+                units.undo(conn, unit_id)
+        return _rest(conn, tried, said, retry_after_s=error.retry_after_s)
+
+
 def is_well(conn: apsw.Connection, unit_id: int, course: Course) -> bool:
     """Is a failure of this unit now its own? Once somebody was answered it is if the unit has
     failed before; of a new one the first, but not two in a row."""
@@ -172,7 +197,9 @@ def of_reply(conn: apsw.Connection, tried: Try, reason: str) -> str:
         return ""
     kind = COUNTED.sub("#", reason)
     with transaction(conn):
-        alike = streak.add(conn, kind, fingerprint=tried.fingerprint, unit_id=tried.unit_id)
+        alike = streak.add(
+            conn, kind, said=reason, fingerprint=tried.fingerprint, unit_id=tried.unit_id
+        )
         if len(alike) < SAME:
             units.fail(conn, tried.unit_id, error=f"unusable: {reason}", now=tried.now)
             return ""
@@ -183,25 +210,21 @@ def of_reply(conn: apsw.Connection, tried: Try, reason: str) -> str:
         return _rest(conn, tried, f"{said}; check provider and model", retry_after_s=None)
 
 
-def answered(conn: apsw.Connection, *, suspect: int = 0, now: int = 0) -> tuple[int, ...]:
-    """A unit is done: nothing is held against the provider any more. What was held against it is
-    the units' own: the ``suspect`` is one from now on, and the tries that a row of equal replies
-    had given back count. Returns the units that need not be asked again in this run."""
+def answered(conn: apsw.Connection, fingerprint: str, *, suspect: int = 0) -> None:
+    """A unit is done: nothing is held against the provider any more. Whoever failed while it was is
+    suspected, the ``suspect`` in whose place this one was asked and, with the same settings, the
+    units that a row of equal replies was about."""
     with transaction(conn):
         alike = streak.get(conn)
-        held = () if alike is None else alike.held
-        for unit_id in held:
-            assert alike is not None
-            if units.count_attempt(conn, unit_id):
-                said = f"unusable: {alike.reason}"[:400] + units.SUSPECT
-                units.fail(conn, unit_id, error=said, now=now)
+        if alike is not None and alike.fingerprint == fingerprint and len(alike.turns) >= SAME:
+            for unit_id in alike.held:
+                units.suspect(conn, unit_id, f"unusable: {alike.said}")
         current = pause.get(conn)
         if suspect and current is not None:
             units.suspect(conn, suspect, current.reason)
         pause.clear(conn)
         pause.clear(conn, pause.BUDGET)
         streak.clear(conn)
-    return held
 
 
 def _rest(conn: apsw.Connection, tried: Try, said: str, *, retry_after_s: float | None) -> str:

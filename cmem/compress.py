@@ -153,7 +153,7 @@ def _locked(
         warnings += _maintain(home, conn, now=clock(), settings=switched)
         hit("after_maintain")
         reason = tally.reason or _unusable(tally)
-        last_run.put(conn, last_run.LastRun(clock(), reason))
+        last_run.put(conn, last_run.LastRun(clock(), reason, run.fingerprint))
         work = counts.work(conn)
         return _report(tally, work)._replace(
             ingested=ingested,
@@ -201,7 +201,7 @@ def observe_imported(
     settings = settings._replace(provider=configured.FREE)
     run = _run(conn, settings, configured.mode_and_prices(home, settings), clock=clock)
     for unit_id in waiting:
-        tally = observe.observe_unit(run, tally, blame.Chosen(unit_id), tried=set())
+        tally = observe.observe_unit(run, tally, blame.Chosen(unit_id))
     return tally
 
 

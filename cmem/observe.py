@@ -52,7 +52,7 @@ class Limits(NamedTuple):
 class Tally(NamedTuple):
     """What a run did so far. ``reason``: why it stopped asking, "" when it did not.
     ``unusable``: why replies could not be used, one entry each. ``notes``: what was lost or put
-    right in those that could. ``unpriced``: calls whose price
+    right in those that could. ``warnings``: what people should know besides. ``unpriced``: calls whose price
     nobody knows, which ``microusd`` leaves out."""
 
     units: int = 0
@@ -67,6 +67,7 @@ class Tally(NamedTuple):
     reason: str = ""
     unusable: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 # Told how far a run is: what it did, and how many units are left.
@@ -112,15 +113,16 @@ def observe(run: Run, tally: Tally, *, limits: Limits, tried: set[int]) -> Tally
             return tally._replace(reason=budget.most_calls(limits.max_calls))
         _tell(run, tally)
         small = chosen.unit_id == chosen.suspect and isinstance(run.provider, Model)
-        if small:
+        if small and not course.small:
             tally = _ask_small(run, tally, chosen.suspect)
             if tally.reason:
                 break
             if limits.max_calls and tally.calls >= limits.max_calls:
                 return tally._replace(reason=budget.most_calls(limits.max_calls))
+            course = course._replace(small=True)
         tried.add(chosen.unit_id)
         done, failures = tally.units, len(tally.unusable)
-        tally = observe_unit(run, tally, chosen, course=course, small=small, tried=tried)
+        tally = observe_unit(run, tally, chosen, course=course, small=small)
         if tally.units > done:
             course = blame.Course(True, course.goes_on or chosen.probe)
         elif len(tally.unusable) > failures:
@@ -156,7 +158,7 @@ def _ask_small(run: Run, tally: Tally, suspect: int) -> Tally:
     if not answer.trouble.sent:
         return tally._replace(reason=_said(answer.trouble))
     tried = blame.Try(0, suspect, well=False, fingerprint=run.fingerprint, now=run.clock())
-    return tally._replace(reason=blame.of_provider(run.conn, tried, answer.trouble)[0])
+    return tally._replace(reason=blame.of_small(run.conn, tried, answer.trouble))
 
 
 def observe_unit(
@@ -166,10 +168,9 @@ def observe_unit(
     *,
     course: blame.Course = NOTHING_YET,
     small: bool = False,
-    tried: set[int],
 ) -> Tally:
-    """Try one unit; the tally with what came of it. ``small``: something small has just been
-    answered. ``tried``: gets what need not be asked about any more in this run."""
+    """Try one unit; the tally with what came of it. ``small``: something small was answered, and
+    nothing else."""
     unit_id = chosen.unit_id
     well = small or blame.is_well(run.conn, unit_id, course)
     suspect = 0 if small else chosen.suspect
@@ -206,7 +207,7 @@ def observe_unit(
     )
     hit("after_commit")
     if observed.calls:
-        tried.update(blame.answered(run.conn, suspect=suspect, now=run.clock()))
+        blame.answered(run.conn, run.fingerprint, suspect=suspect)
     tally = _spent(tally, observed.usage, calls=observed.calls, microusd=microusd)
     return _done(tally, done, observed)
 

@@ -24,6 +24,7 @@ from cmem.observer.trial import QUESTION
 from cmem.store import pause, streak
 from cmem.store.ledger import Expected
 from cmem.store.rows import rows
+from cmem.store.units import SUSPECT
 
 START = seeding.T0 + seeding.DAY
 RECORD = "<observation><type>change</type><title>Done</title><narrative>It was done.</narrative></observation>"
@@ -212,11 +213,67 @@ def test_turns_that_all_fail_alike_are_the_providers_fault(world: scripted.World
     assert steps.run()[0] == ["turn 1"]
     assert units_of(world) == [(turn, "pending", 0, 0) for turn in (1, 2, 3, 4)]
     world.provider.act = lambda _unit: None
-    assert steps.run()[0] == ["turn 1"]  # the tries of the others count now
-    assert steps.run()[1].pending == 0
+    assert steps.run()[0] == ["turn 1", "turn 2", "turn 3", "turn 4"]
+    assert units_of(world) == [(turn, "done", 1, 0) for turn in (1, 2, 3, 4)]
     conn = world.store()
     assert (pause.get(conn), streak.get(conn)) == (None, None)
     conn.close()
+
+
+def test_with_other_settings_nothing_is_held_against_anybody(world: scripted.World) -> None:
+    world.fill(8, tools=2)
+    world.provider.act = refusing()
+    steps = Steps(world)
+    for _ in range(8):
+        steps.run()
+    world.provider.act = lambda _unit: None
+    world.provider.asked.clear()
+    world.run(steps.now, model="another")
+    asked = [unit.prompt for unit in world.provider.asked]  # type: ignore[union-attr]
+    assert asked == [f"turn {number}" for number in range(1, 9)]
+    assert units_of(world) == [(turn, "done", 1, 0) for turn in range(1, 9)]
+
+
+def test_what_still_fails_where_another_was_answered_counts_by_its_own_words(
+    world: scripted.World,
+) -> None:
+    world.fill(5, tools=1)
+    world.provider.act = refusing("turn 1", "turn 2", "turn 3")
+    steps = Steps(world)
+    steps.run()
+    assert steps.run()[0] == ["turn 5", "turn 4", "turn 1", "turn 2", "turn 3"]
+    conn = world.store()
+    found = rows(conn, "SELECT state, attempts, error FROM work_units ORDER BY id LIMIT 2")
+    conn.close()
+    said = "unusable: the request was refused (400): max_tokens: {} > 2048, the maximum" + SUSPECT
+    assert found == [("pending", 1, said.format(4097)), ("pending", 1, said.format(4098))]
+
+
+def test_one_turn_alone_is_held_against_nobody_while_nothing_small_is_answered(
+    world: scripted.World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.fill(1, tools=16)
+    asked: list[str] = []
+    broken = [True]
+
+    def ask(request: Request) -> Asked:
+        asked.append("small" if request == QUESTION else "turn")
+        if broken[0]:
+            raise UnusableReply("the request was refused (400): no such field")
+        return Asked(RECORD, "", "some-model", Usage(30, 1, 0, 0, 0.0), ())
+
+    monkeypatch.setitem(PROVIDERS, "scripted", lambda _settings: Model("scripted", ask))
+    steps = Steps(world)
+    for _ in range(12):
+        steps.run()
+    assert asked == [*["turn"] * 3, *["small"] * 10]
+    assert {(state, attempts) for _turn, state, attempts, _ in units_of(world)} == {
+        ("split", 1),
+        ("pending", 1),
+    }
+    broken[0] = False
+    steps.run()
+    assert {state for _turn, state, _attempts, _ in units_of(world)} == {"split", "done"}
 
 
 SAME = ("the model refused", ProviderError("overload", "500: oops"))

@@ -134,7 +134,8 @@ def _left(conn: apsw.Connection, stored: StatusCounts, provider: str, *, mark: s
     last = last_run.get(conn)
     # A run that gave a batch away ends with the same sentence.
     told = any(last is not None and last.reason == one for one in parts)
-    if last is not None and last.reason and stored.work.pending and not told:
+    mine = last is not None and last.reason and last.mark in ("", mark)
+    if last is not None and mine and stored.work.pending and not told:
         parts.append(f"{stored.work.pending} waiting: {last.reason}")
     if stored.work.parked:
         parts.append(f"{stored.work.parked} parked: {counts.parked_reason(conn)}")

@@ -126,7 +126,7 @@ def judge_work(work: counts.Work, *, last_observed: int | None, now: int) -> Fin
 
 def judge_ahead(ahead: future.Found) -> Finding:
     """What a wrong clock has made the newest for years."""
-    detail = f"{count(ahead.rows, 'row')} dated in the future, up to {drafts.day(ahead.newest)}"
+    detail = f"{counted(ahead.rows, 'row')} dated in the future, up to {drafts.day(ahead.newest)}"
     detail += ": a clock was wrong; they come before all later work"
     return Finding(WARN, "clock", detail, "cmem doctor --repair")
 

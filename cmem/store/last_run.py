@@ -10,20 +10,24 @@ from cmem.store import meta
 
 
 class LastRun(NamedTuple):
-    """``reason``: why work was left, "" when the run did all there was to do."""
+    """``reason``: why work was left, "" when the run did all there was to do. ``mark``: of the
+    provider's settings, which alone it tells of; "" where it tells of all."""
 
     at: int
     reason: str
+    mark: str = ""
 
 
 def get(conn: apsw.Connection) -> LastRun | None:
     """The last run; None before the first."""
     kept = meta.mapping(conn, "last_run")
-    return LastRun(int(kept["at"]), str(kept["reason"])) if kept else None
+    if not kept:
+        return None
+    return LastRun(int(kept["at"]), str(kept["reason"]), str(kept.get("mark", "")))
 
 
 def put(conn: apsw.Connection, run: LastRun) -> None:
     """Remember a run in place of the one before; nothing is written when it ended as that did."""
     before = get(conn)
-    if before is None or before.reason != run.reason:
+    if before is None or before[1:] != run[1:]:
         meta.put_json(conn, "last_run", run._asdict())

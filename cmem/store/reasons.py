@@ -1,4 +1,5 @@
-"""Why the last run left work, and why none is done: texts in ``meta`` that may repeat an answer."""
+"""Why the last run left work, why none is done, what replies have in common: texts in
+``meta`` that may repeat an answer."""
 
 from __future__ import annotations
 
@@ -11,13 +12,22 @@ if TYPE_CHECKING:
 
     import apsw
 
-_TEXTS: tuple[meta.Name, ...] = ("last_run", "pause", "budget_pause")
+_NAMES: tuple[meta.Name, ...] = ("last_run", "pause", "budget_pause", "alike")
+_TEXTS = ("reason", "said")
 BLANK = "the reason was forgotten"
 
 
 def blank(conn: apsw.Connection, is_gone: Callable[[str], bool]) -> None:
     """Put another text in the place of the reasons that ``is_gone`` holds for."""
-    for name in _TEXTS:
+    for name in _NAMES:
         kept = meta.mapping(conn, name)
-        if kept and is_gone(str(kept.get("reason", ""))):
-            meta.put_json(conn, name, kept | {"reason": BLANK})
+        if _blanked(kept, is_gone):
+            meta.put_json(conn, name, kept)
+
+
+def _blanked(kept: dict[str, object], is_gone: Callable[[str], bool]) -> bool:
+    """Whether a text of it, or of an entry of it, has gone."""
+    gone = [name for name in _TEXTS if name in kept and is_gone(str(kept[name]))]
+    kept |= dict.fromkeys(gone, BLANK)
+    inside = [_blanked(one, is_gone) for one in kept.values() if isinstance(one, dict)]
+    return bool(gone) or any(inside)

@@ -17,7 +17,8 @@ MOST = 20
 
 
 class Streak(NamedTuple):
-    """``units``: one for each try that still counts, ``held`` those whose tries were given back;
+    """``reason`` with its numbers folded, which makes them alike, ``said`` the last one as it was.
+    ``units``: one for each try that still counts, ``held`` those whose tries were given back;
     ``turns``: all that failed."""
 
     reason: str
@@ -25,6 +26,12 @@ class Streak(NamedTuple):
     units: tuple[int, ...]
     turns: tuple[str, ...]
     held: tuple[int, ...] = ()
+    said: str = ""
+
+    @property
+    def tries(self) -> int:
+        """How many there were, as far as anybody needs to know."""
+        return len(self.units) + len(self.held)
 
 
 def get(conn: apsw.Connection) -> Streak | None:
@@ -36,12 +43,15 @@ def get(conn: apsw.Connection) -> Streak | None:
             units=tuple(int(one) for one in kept["units"]),
             turns=tuple(str(one) for one in kept["turns"]),
             held=tuple(int(one) for one in kept.get("held", ())),
+            said=str(kept.get("said", "")),
         )
     except (ValueError, KeyError, TypeError):
         return None  # none, or written by another version
 
 
-def add(conn: apsw.Connection, reason: str, *, fingerprint: str, unit_id: int) -> tuple[str, ...]:
+def add(
+    conn: apsw.Connection, reason: str, *, said: str, fingerprint: str, unit_id: int
+) -> tuple[str, ...]:
     """Add a failure and return the turns that have failed so in a row. Part of a transaction."""
     reason = cleaning.error(reason)
     current = get(conn)
@@ -49,7 +59,8 @@ def add(conn: apsw.Connection, reason: str, *, fingerprint: str, unit_id: int) -
         current = Streak(reason, fingerprint, (), ())
     turn = _turn(conn, unit_id)
     turns = tuple(dict.fromkeys((*current.turns, turn)))[-MOST:]
-    current = current._replace(units=(*current.units, unit_id)[-MOST:], turns=turns)
+    tried = (*current.units, unit_id)[-MOST:]
+    current = current._replace(units=tried, turns=turns, said=cleaning.error(said))
     _put(conn, current)
     return turns
 
