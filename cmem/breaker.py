@@ -78,6 +78,11 @@ def fingerprint(settings: Settings) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
+def origin(base_url: str, api_key: str) -> str:
+    """What a batch is bound to: who has it, and for whom. One way, like the above."""
+    return hashlib.sha256(f"{base_url}\0{api_key}".encode()).hexdigest()[:16]
+
+
 def budget_key(limits: Limits) -> str:
     """What a budget's pause is bound to: another budget is a new start."""
     return f"{limits.microusd} {limits.tokens}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem import (
     backup,
     batch,
+    batch_send,
     blame,
     breaker,
     budget,
@@ -270,14 +271,13 @@ def _rounds(
             session=options.session or None,
         )
         before = tally
-        if who is not None:
-            tally = batch.exchange(run, who, tally, give=options.batch, limits=limits)
+        tally = batch_send.exchange(run, who, tally, give=options.batch, limits=limits)
         if options.batch:
             break
         tally = observe.observe(run, tally, limits=limits, tried=tried)
         if not taken.events and not closed and tally == before:
             break
-    return ingested, warnings, tally
+    return ingested, warnings + tally.warnings, tally
 
 
 def _pause_reason(run: observe.Run) -> str:

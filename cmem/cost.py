@@ -15,7 +15,7 @@ from cmem.model import Usage
 from cmem.observer import prices
 from cmem.observer.errors import NO_USAGE, ProviderError, UnusableReply
 from cmem.observer.prices import PriceList
-from cmem.store.ledger import INTERRUPTED, STARTED, Call, Expected
+from cmem.store.ledger import BATCHED, INTERRUPTED, STARTED, Call, Expected
 
 BY = ("day", "project", "model", "provider")
 GOOD = ("done", "skipped")
@@ -24,12 +24,14 @@ GOOD = ("done", "skipped")
 class Sum(NamedTuple):
     """``input_tokens`` are all that went in, ``cached_tokens`` those of them read from the
     provider's cache. ``unpriced`` and ``estimated``: calls of unknown price, and calls that
-    were cut off, whose figures are their estimate; ``failed``: those that gave nothing."""
+    were cut off, whose figures are their estimate; ``batched``: those in a batch, of which the same
+    is true until it comes back; ``failed``: those that gave nothing."""
 
     name: str
     calls: int
     failed: int
     estimated: int
+    batched: int
     unpriced: int
     input_tokens: int
     cached_tokens: int
@@ -72,8 +74,9 @@ def total(calls: Sequence[Call], known: PriceList, *, name: str = "total") -> Su
     return Sum(
         name=name,
         calls=sum(call.calls for call in asked),
-        failed=sum(call.calls for call in asked if call.outcome not in (*GOOD, *_OPEN)),
+        failed=sum(call.calls for call in asked if call.outcome not in (*GOOD, *_OPEN, BATCHED)),
         estimated=sum(call.calls for call in asked if call.outcome in _OPEN),
+        batched=sum(call.calls for call in asked if call.outcome == BATCHED),
         unpriced=sum(call.calls for call, one in zip(asked, charged, strict=True) if one is None),
         input_tokens=sum(_went_in(call) for call in asked),
         cached_tokens=sum(call.cache_read_tokens for call in asked),

@@ -69,6 +69,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "answer",
         "backup",
         "batch",
+        "batch_collect",
+        "batch_send",
         "blame",
         "booking",
         "breaker",

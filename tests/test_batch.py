@@ -45,12 +45,18 @@ def world(home: Path, monkeypatch: pytest.MonkeyPatch) -> scripted.World:
 
 
 def run(
-    world: scripted.World, api: FakeAnthropic, *, at: int = NOW, give: bool = True, **more: Any
+    world: scripted.World,
+    api: FakeAnthropic,
+    *,
+    at: int = NOW,
+    give: bool = True,
+    chosen: dict[str, str] | None = None,
+    **more: Any,
 ) -> compress.Report:
-    flags = {"provider": "anthropic", "base_url": api.url, "api_key": "dummy"}
-    chosen = settings.load(str(world.home), env={}, flags=flags, trusted_env=True)
+    flags = {"provider": "anthropic", "base_url": api.url, "api_key": "dummy", **(chosen or {})}
+    loaded = settings.load(str(world.home), env={}, flags=flags, trusted_env=True)
     options = compress.Options(batch=give, **more)
-    return compress.compress(str(world.home), chosen, options, clock=lambda: at)
+    return compress.compress(str(world.home), loaded, options, clock=lambda: at)
 
 
 def ask(world: scripted.World, query: str) -> list[tuple[Any, ...]]:
@@ -213,7 +219,7 @@ def test_a_summary_waits_for_the_turns_in_a_batch(
     conn.close()
     run(world, api)
     conn = world.store()
-    assert batches.waiting(conn)[0] == 3
+    assert batches.waiting(conn, "").others == 3
     assert ledger.spent(conn, since=0).calls == 3
     conn.close()
     assert len(api.batches[0]["results"]) == 3

@@ -142,6 +142,8 @@ def _texts(found: Found, path: str) -> Iterator[str]:
         yield f"Without a usable answer: {counted(total.failed, 'call')}."
     if total.estimated:
         yield f"Cut off, and counted by their estimate: {counted(total.estimated, 'call')}."
+    if total.batched:
+        yield f"In a batch, and counted by their estimate: {counted(total.batched, 'call')}."
     if found.models:
         names = ", ".join(name or "(not told)" for name in found.models)
         first = next(filter(None, found.models), "")
@@ -237,6 +239,7 @@ def _figures(one: Sum) -> dict[str, Any]:
         "calls": one.calls,
         "failed": one.failed,
         "estimated": one.estimated,
+        "batched": one.batched,
         "unpriced": one.unpriced,
         "input_tokens": one.input_tokens,
         "cached_tokens": one.cached_tokens,

@@ -12,7 +12,7 @@ from cmem.cli import filtering, off, output, place
 from cmem.context import health
 from cmem.errors import ConfigError
 from cmem.plural import counted, named
-from cmem.store import batches, counts, last_run, pause
+from cmem.store import counts, last_run, pause
 from cmem.sync import last as sharing
 
 if TYPE_CHECKING:
@@ -120,20 +120,22 @@ def _stored(
         stored = counts.status_counts(conn, midnight=budget.day(now)[0])
         mark = breaker.fingerprint(chosen)
         paused = _paused(conn, limits, now, mark=mark)
-        return stored, paused, _left(conn, stored, chosen.provider, mark=mark)
+        return stored, paused, _left(conn, stored, chosen, mark=mark)
     finally:
         conn.close()
 
 
-def _left(conn: apsw.Connection, stored: StatusCounts, provider: str, *, mark: str) -> str:
+def _left(
+    conn: apsw.Connection, stored: StatusCounts, chosen: settings.Settings, *, mark: str
+) -> str:
     """Why turns wait or were put aside, "" when nothing is left or nothing is known of it."""
     trouble = pause.get(conn)
     if trouble is not None and trouble.fingerprint == mark and stored.work.pending:
         return f"{UNANSWERED}{stored.work.pending} waiting: {trouble.reason}"
-    parts = [one for one in [batch.said(*batches.waiting(conn), provider)] if one]
+    parts = list(batch.told(conn, chosen))
     last = last_run.get(conn)
     # A run that gave a batch away ends with the same sentence.
-    told = any(last is not None and last.reason == one for one in parts)
+    told = last is not None and last.reason == "; ".join(parts)
     mine = last is not None and last.reason and last.mark in ("", mark)
     if last is not None and mine and stored.work.pending and not told:
         parts.append(f"{stored.work.pending} waiting: {last.reason}")

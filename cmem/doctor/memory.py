@@ -9,12 +9,11 @@ from cmem.breaker import fingerprint
 from cmem.context import health
 from cmem.doctor.finding import ERROR, OK, WARN, Finding
 from cmem.errors import CmemError
-from cmem.observer.providers import anthropic
 from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.settings import Settings
-from cmem.store import batches, connection, counts, drafts, future, pause
 from cmem.store import check as store
+from cmem.store import connection, counts, drafts, future, pause
 from cmem.store.rows import value
 
 COMPRESS = "cmem compress"
@@ -90,7 +89,7 @@ def check_work(home: str, chosen: Settings | None, *, now: int) -> list[Finding]
         daily = pause.get(conn, pause.BUDGET)
         last = value(conn, counts.LAST_OBSERVED)
         reasons = store.parked_reasons(conn)
-        batched = batches.waiting(conn)
+        batched = batch.told(conn, chosen) if chosen is not None else ()
         ahead = future.find(conn, now=now)
     finally:
         conn.close()
@@ -99,10 +98,11 @@ def check_work(home: str, chosen: Settings | None, *, now: int) -> list[Finding]
         found.append(judge_ahead(ahead))
     if reasons:
         found.append(judge_parked(reasons))
-    if chosen is not None and batched[0] and chosen.provider != anthropic.NAME:
-        detail = batch.said(*batched, chosen.provider).partition(";")[0]
-        fix = "cmem queue list --state batched, then cmem queue retry with the ids"
-        found.append(Finding(WARN, "batch", detail, fix))
+    for said in batched:
+        if not said.endswith(batch.COLLECTS):
+            fix = "cmem queue list --state batched, then cmem queue retry with the ids"
+            detail = clean(said.partition(f"; {batch.TAKE_BACK}")[0], one_line=True)
+            found.append(Finding(WARN, "batch", detail, fix))
     mark = fingerprint(chosen) if chosen is not None else ""
     if current is not None and breaker.holds(current, fingerprint=mark, now=now):
         found.append(judge_pause(current, now=now))

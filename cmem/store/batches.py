@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from cmem.store import batch_notes, ledger
 from cmem.store.connection import transaction
 from cmem.store.rows import row, rows
 
@@ -19,9 +20,9 @@ SENDING = "sending"
 _HAS = "SELECT 1 FROM sqlite_schema WHERE name = 'batches'"
 _UNITS = """SELECT b.unit_id, b.run_id FROM batch_units b JOIN work_units u ON u.id = b.unit_id
     WHERE b.batch_id = ? AND u.state = 'batched' ORDER BY b.unit_id"""
-_SINCE = """SELECT count(*), min(a.sent_at) FROM batches a
+_WAITING = """SELECT a.id, count(*), a.sent_at FROM batches a
     JOIN batch_units b ON b.batch_id = a.id JOIN work_units u ON u.id = b.unit_id
-    WHERE a.state <> 'ended' AND u.state = 'batched'"""
+    WHERE a.state <> 'ended' AND u.state = 'batched' GROUP BY a.id ORDER BY a.id"""
 
 
 class Batch(NamedTuple):
@@ -35,6 +36,26 @@ class Batch(NamedTuple):
     size: int
 
 
+class Sent(NamedTuple):
+    """What a unit was when it was sent: a ``digest`` of what can be forgotten, so that a reply to
+    what has been forgotten since is known, and the ``version`` of the prompt."""
+
+    digest: str
+    version: str
+
+
+class Waiting(NamedTuple):
+    """Units in batches, and since when the first: those sent with these settings (``here``), and
+    the ``others``. ``reason`` and ``until``: why one of the first could not be collected."""
+
+    here: int = 0
+    since: int | None = None
+    others: int = 0
+    others_since: int | None = None
+    reason: str = ""
+    until: int = 0
+
+
 def begin(conn: apsw.Connection, token: str, *, now: int) -> int:
     """A batch that is about to be sent. Part of the caller's transaction."""
     conn.execute(
@@ -43,13 +64,14 @@ def begin(conn: apsw.Connection, token: str, *, now: int) -> int:
     return conn.last_insert_rowid()
 
 
-def add(conn: apsw.Connection, batch_id: int, unit_id: int, *, run_id: int, digest: str) -> None:
-    """Put a pending unit into it. Part of the same transaction. ``digest``: of what is sent, so
-    that a reply to what has been forgotten since is known."""
+def add(conn: apsw.Connection, batch_id: int, unit_id: int, *, run_id: int, sent: Sent) -> None:
+    """Put a pending unit into it, and its call on the books as one of a batch. Part of the same
+    transaction."""
     conn.execute(
         "INSERT INTO batch_units(batch_id, unit_id, run_id, digest) VALUES(?, ?, ?, ?)",
-        (batch_id, unit_id, run_id, digest),
+        (batch_id, unit_id, run_id, " ".join(sent)),
     ).fetchall()
+    ledger.to_batch(conn, run_id)
     set_state(conn, unit_id, "batched")
 
 
@@ -78,10 +100,11 @@ def units_of(conn: apsw.Connection, batch_id: int) -> dict[int, int]:
     return {int(unit): int(run) for unit, run in rows(conn, _UNITS, (batch_id,))}
 
 
-def digest_of(conn: apsw.Connection, batch_id: int, unit_id: int) -> str:
-    """What the unit's request was when it was sent."""
+def sent_as(conn: apsw.Connection, batch_id: int, unit_id: int) -> Sent:
+    """What the unit was when it was sent."""
     query = "SELECT digest FROM batch_units WHERE batch_id = ? AND unit_id = ?"
-    return str(rows(conn, query, (batch_id, unit_id))[0][0])
+    digest, _, version = str(rows(conn, query, (batch_id, unit_id))[0][0]).partition(" ")
+    return Sent(digest, version)
 
 
 def is_private(conn: apsw.Connection, unit_id: int) -> bool:
@@ -109,7 +132,7 @@ def release(conn: apsw.Connection, unit_id: int, *, state: str, now: int) -> Non
     was made and counts by its estimate. Part of a transaction."""
     conn.execute(
         """UPDATE observer_runs SET outcome = 'interrupted', ended_at = ?2
-        WHERE outcome = 'started' AND id IN
+        WHERE outcome IN ('started', 'batched') AND id IN
             (SELECT run_id FROM batch_units WHERE unit_id = ?1)""",
         (unit_id, now),
     ).fetchall()
@@ -121,22 +144,40 @@ def release(conn: apsw.Connection, unit_id: int, *, state: str, now: int) -> Non
     ).fetchall()
 
 
-def end(conn: apsw.Connection, batch_id: int, *, now: int) -> None:
-    """Nothing more comes of it; units that are left wait again."""
+def end(conn: apsw.Connection, batch_id: int, *, now: int, charged: bool = False) -> int:
+    """Nothing more comes of it; units that are left wait again. Returns how many. ``charged``: they
+    may have been answered, so that their calls count by their estimate."""
     with transaction(conn):
-        for unit_id, run_id in units_of(conn, batch_id).items():
-            take_back(conn, unit_id, run_id, now=now)
+        left = units_of(conn, batch_id)
+        for unit_id, run_id in left.items():
+            if charged:
+                release(conn, unit_id, state="pending", now=now)
+            else:
+                take_back(conn, unit_id, run_id, now=now)
         conn.execute(
             "UPDATE batches SET state = 'ended', ended_at = ? WHERE id = ?", (now, batch_id)
         ).fetchall()
+    return len(left)
 
 
-def waiting(conn: apsw.Connection) -> tuple[int, int | None]:
-    """(units in batches, since when the first); a store of an earlier cmem has none."""
+def waiting(conn: apsw.Connection, origin: str) -> Waiting:
+    """What is in batches, as whoever asks with these settings sees it; a store of an earlier cmem
+    has none."""
+    found = Waiting()
     if row(conn, _HAS) is None:
-        return 0, None
-    count, since = rows(conn, _SINCE)[0]
-    return int(count), since
+        return found
+    notes = batch_notes.all_of(conn)
+    for batch_id, count, since in rows(conn, _WAITING):
+        note = notes.get(batch_id, batch_notes.Note(origin))
+        if note.origin != origin:
+            first = since if found.others_since is None else found.others_since
+            found = found._replace(others=found.others + count, others_since=first)
+            continue
+        first = since if found.since is None else found.since
+        found = found._replace(here=found.here + count, since=first)
+        if note.reason:
+            found = found._replace(reason=note.reason, until=note.until)
+    return found
 
 
 def is_batched(conn: apsw.Connection, unit_id: int) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STARTED = "started"
 INTERRUPTED = "interrupted"
+BATCHED = "batched"  # in a batch that has not come back
 
 INSERT = """INSERT INTO observer_runs(unit_id, session_id, project_id, kind, provider, model,
         prompt_version, outcome, calls, input_tokens, output_tokens, cache_read_tokens,
@@ -141,6 +142,11 @@ def end(
         ),
     )
     return conn.last_insert_rowid() if run_id is None else run_id
+
+
+def to_batch(conn: apsw.Connection, run_id: int) -> None:
+    """The call is one of a batch, which outlives the run."""
+    conn.execute("UPDATE observer_runs SET outcome = ? WHERE id = ?", (BATCHED, run_id)).fetchall()
 
 
 def interrupt(conn: apsw.Connection, run_id: int, *, now: int) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Name: TypeAlias = Literal[
         "alike",
         "backup_at",
+        "batch_notes",
         "budget_pause",
         "dedup_seen",
         "forget_due",

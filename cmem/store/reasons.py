@@ -1,4 +1,4 @@
-"""Why the last run left work, why none is done, what replies have in common: texts in
+"""Why the last run left work, why none is done or collected, what replies have in common: texts in
 ``meta`` that may repeat an answer."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-_NAMES: tuple[meta.Name, ...] = ("last_run", "pause", "budget_pause", "alike")
+_NAMES: tuple[meta.Name, ...] = ("last_run", "pause", "budget_pause", "alike", "batch_notes")
 _TEXTS = ("reason", "said")
 BLANK = "the reason was forgotten"
 

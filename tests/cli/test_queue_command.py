@@ -386,7 +386,7 @@ def batched(home: Path) -> Path:
     for unit in made:
         expected = ledger.Expected("anthropic", "m", 900, 600, 10)
         run_id = ledger.start(conn, unit, expected, now=NOW)
-        batches.add(conn, batch, unit, run_id=run_id, digest="d")
+        batches.add(conn, batch, unit, run_id=run_id, sent=batches.Sent("d", "code/1"))
     batches.sent(conn, batch, "remote")
     conn.close()
     return home
@@ -405,7 +405,7 @@ def test_units_in_a_batch_are_listed_taken_back_and_given_up(batched: Path) -> N
     assert (
         rows(conn, "SELECT outcome, input_tokens FROM observer_runs") == [("interrupted", 900)] * 2
     )
-    assert batches.waiting(conn) == (0, None)
+    assert batches.waiting(conn, "") == batches.Waiting()
     conn.close()
 
 
