@@ -14,7 +14,7 @@ from cmem.budget import Limits
 from cmem.model import Reply, TurnUnit
 from cmem.observer.errors import MissingCredential, ProviderError, UnusableReply
 from cmem.recompress import Options
-from cmem.store import counts, forget, recent, replacements
+from cmem.store import counts, forget, places, recent, replacements
 from cmem.store.places import Wanted
 from cmem.store.rows import rows
 
@@ -309,3 +309,14 @@ def test_nothing_runs_beside_it(world: scripted.World) -> None:
     with pytest.raises(BusyError):
         again(world, Options(wait_s=0))
     lock.release(held)
+
+
+@pytest.mark.parametrize("state", ["pending", "parked", "batched"])
+def test_what_was_never_observed_is_counted_wherever_it_waits(
+    state: str, world: scripted.World
+) -> None:
+    conn = world.store()
+    unit = seeding.add_unit(conn, seeding.add_turn(conn, 1, 9, prompt="another"))
+    conn.execute("UPDATE work_units SET state = ? WHERE id = ?", (state, unit))
+    assert places.unsettled(conn, 1, Wanted(1)) == 1
+    conn.close()

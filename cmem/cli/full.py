@@ -29,6 +29,9 @@ PROVENANCE = (
 )
 
 
+NOT_SEEN = "  (unverified)"
+
+
 def lines(records: list[Record]) -> list[Line]:
     """Every record with a blank line between."""
     found: list[Line] = []
@@ -54,22 +57,32 @@ def _head(record: Record) -> list[Line]:
 
 
 def _observation(record: Record) -> list[Line]:
-    found: list[Line] = [[(_one(record["title"]), "bold")]]
+    doubts = _doubts(record["metadata"])
+    found: list[Line] = [_told(record["title"], doubts, style="bold")]
     if record["subtitle"]:
-        found.append([(_one(record["subtitle"]), "")])
-    found += [_fact(fact, record["metadata"]) for fact in record["facts"]]
+        found.append(_told(record["subtitle"], doubts))
+    found += [_told(fact, doubts, mark="  - ") for fact in record["facts"]]
     if record["narrative"]:
         found += output.paragraphs(record["narrative"])
+        found += [[(NOT_SEEN.strip(), "dim")]] if _holds(record["narrative"], doubts) else []
     found += _named("files read", record["files_read"])
     found += _named("files modified", record["files_modified"])
     return found + _named("concepts", record["concepts"])
 
 
-def _fact(fact: str, metadata: Any) -> Line:
-    """A fact, with a note where it holds a piece that its evidence does not."""
+def _doubts(metadata: Any) -> list[str]:
+    """The pieces of a record that its evidence does not hold."""
     pieces = metadata.get("unverified", []) if isinstance(metadata, dict) else []
-    doubtful = any(isinstance(piece, str) and piece in fact for piece in pieces)
-    return [("  - " + _one(fact), ""), ("  (unverified)" if doubtful else "", "dim")]
+    return [piece for piece in pieces if isinstance(piece, str)]
+
+
+def _holds(text: str, doubts: list[str]) -> bool:
+    return any(piece in text for piece in doubts)
+
+
+def _told(text: str, doubts: list[str], *, mark: str = "", style: str = "") -> Line:
+    """A text, with a note where it holds a piece that its evidence does not."""
+    return [(mark + _one(text), style), (NOT_SEEN if _holds(text, doubts) else "", "dim")]
 
 
 def _summary(record: Record) -> list[Line]:

@@ -36,6 +36,8 @@ TAG = re.compile(
 ATTRIBUTE = re.compile(r"\b(type|reason)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.I)
 CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 LONGEST = 262_144
+QUOTES = " \t`'\"“”„‘’«»「」"
+ENDS = tuple(".。!！?？")
 
 
 class Block(NamedTuple):
@@ -126,7 +128,8 @@ class _Ahead:
 
 def blocks(text: str, name: str) -> tuple[list[Block], int]:
     """(complete blocks of that name, how many began and never ended). A tag in the middle of a
-    sentence opens nothing; a closing tag inside a closed field closes nothing."""
+    sentence opens nothing, and a block that a sentence goes on around is only spoken of; a closing
+    tag inside a closed field closes nothing."""
     names = SUMMARY_FIELDS if name == "summary" else FIELDS
     reader = _Reader(text, name, names)
     found: list[Block] = []
@@ -136,9 +139,20 @@ def blocks(text: str, name: str) -> tuple[list[Block], int]:
         end, at = reader.end(start)
         if end is None:
             lost += 1
-        else:
+        elif not _is_spoken_of(text, start.start(), end.end()):
             found.append(Block(attributes(start[0]), text[start.end() : end.start()]))
     return found, lost
+
+
+def _is_spoken_of(text: str, begin: int, end: int) -> bool:
+    """Does a sentence go on from the one side of the block to the other, on its lines?"""
+    before = text[max(0, begin - 200) : begin].rpartition("\n")[2].rstrip(QUOTES)[-1:]
+    after = text[end : end + 200].partition("\n")[0].lstrip(QUOTES)[:1]
+    return _goes_on(before) and (_goes_on(after) or after in ENDS)
+
+
+def _goes_on(char: str) -> bool:
+    return char.isalnum() or char in tuple(",;，、；(（)）")
 
 
 class _Reader:

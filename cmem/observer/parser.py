@@ -165,7 +165,9 @@ def _observation(
     title, subtitle, narrative = (
         _grounded(one, ground, notes) for one in (title, subtitle, narrative)
     )
-    names = grounds.doubtful_names(f"{title}\n{subtitle}\n{narrative}", ground)
+    named = grounds.doubtful_names(f"{title}\n{subtitle}\n{narrative}", ground)
+    names = [one for one in named if one not in unverified]
+    notes += [f"quoted but not in the events: {text.shorten(one, 120)}" for one in names]
     return ObservationDraft(
         type=kind,
         title=title,

@@ -49,7 +49,7 @@ _SESSIONS = """SELECT s.id FROM sessions s
     AND (?1 IS NULL OR s.project_id IN (SELECT value FROM json_each(?1)))
     AND s.last_event_at >= ?2 ORDER BY s.last_event_at DESC, s.id DESC"""
 _UNSETTLED = """SELECT count(*) FROM work_units WHERE session_id = ?1
-    AND state IN ('pending', 'parked') AND (NOT ?2 OR reason = 'import')"""
+    AND state IN ('pending', 'parked', 'batched') AND (NOT ?2 OR reason = 'import')"""
 _PRUNED = """SELECT count(*) FROM turns t WHERE t.session_id = ?1 AND t.hidden_at IS NULL
     AND t.last_event_at >= ?3 AND EXISTS (SELECT 1 FROM tool_uses x
         WHERE x.turn_id = t.id AND x.hidden_at IS NULL AND x.tool_input IS NULL)

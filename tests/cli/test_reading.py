@@ -165,6 +165,21 @@ def test_get_text_of_an_observation(stored: Path) -> None:
     assert lines[0].startswith("O1  ") and lines[0].endswith("  bugfix  (calc)")
 
 
+def test_get_marks_every_text_that_holds_what_is_in_doubt(stored: Path, home: Path) -> None:
+    conn = connection.open_writer(str(home), now=0)
+    doubts = json.dumps({"unverified": ["subtract", "operands", "2 tests", "both"]})
+    conn.execute("UPDATE observations SET metadata = ? WHERE id = 1", (doubts,)).fetchall()
+    conn.close()
+    assert ok("get", "O1", cwd=stored).split("\n")[1:7] == [
+        "Fixed subtract  (unverified)",
+        "The operands were swapped  (unverified)",
+        "  - calc.py: `return b - a` became `return a - b`",
+        "  - Ran 2 tests: OK  (unverified)",
+        "Asked to fix subtract. The operands were swapped; both tests pass now.",
+        "(unverified)",
+    ]
+
+
 @pytest.mark.parametrize("command", ["get", "raw"])
 def test_unknown_ids_among_known_ones(stored: Path, command: str) -> None:
     code, out, err = failing(command, "O1", "O99", "nonsense", "--json", cwd=stored)

@@ -143,8 +143,11 @@ def test_skip_is_a_result_and_records_win_over_it(turn: Any) -> None:
 
 
 def test_names_in_a_title_that_occur_nowhere_are_in_doubt(turn: Any) -> None:
-    draft = one("<observation><title>Edited calc.py and evil.py</title></observation>", turn)
+    reply = "<observation><title>Edited calc.py and evil.py</title></observation>"
+    draft = one(reply, turn)
     assert (draft.title, draft.unverified) == ("Edited calc.py and evil.py", ("evil.py",))
+    notes = parser.parse_observation(reply, turn, MODE).notes
+    assert "quoted but not in the events: evil.py" in notes
 
 
 @pytest.mark.parametrize(
