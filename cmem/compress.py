@@ -154,7 +154,7 @@ def _locked(
         warnings += _maintain(home, conn, now=clock(), settings=switched)
         hit("after_maintain")
         reason = tally.reason or _unusable(tally)
-        last_run.put(conn, last_run.LastRun(clock(), reason, run.fingerprint))
+        last_run.put(conn, last_run.LastRun(clock(), reason, settings.provider))
         work = counts.work(conn)
         return _report(tally, work)._replace(
             ingested=ingested,

@@ -136,9 +136,10 @@ def _left(
     last = last_run.get(conn)
     # A run that gave a batch away ends with the same sentence.
     told = last is not None and last.reason == "; ".join(parts)
-    mine = last is not None and last.reason and last.mark in ("", mark)
-    if last is not None and mine and stored.work.pending and not told:
-        parts.append(f"{stored.work.pending} waiting: {last.reason}")
+    if last is not None and last.reason and stored.work.pending and not told:
+        other = last.provider not in ("", chosen.provider)
+        whose = f" (the last run asked {last.provider})" if other else ""
+        parts.append(f"{stored.work.pending} waiting{whose}: {last.reason}")
     if stored.work.parked:
         parts.append(f"{stored.work.parked} parked: {counts.parked_reason(conn)}")
     return "; ".join(parts)

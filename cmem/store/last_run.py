@@ -10,12 +10,12 @@ from cmem.store import meta
 
 
 class LastRun(NamedTuple):
-    """``reason``: why work was left, "" when the run did all there was to do. ``mark``: of the
-    provider's settings, which alone it tells of; "" where it tells of all."""
+    """``reason``: why work was left, "" when the run did all there was to do. ``provider``:
+    who was asked, "" where that is not known."""
 
     at: int
     reason: str
-    mark: str = ""
+    provider: str = ""
 
 
 def get(conn: apsw.Connection) -> LastRun | None:
@@ -23,7 +23,7 @@ def get(conn: apsw.Connection) -> LastRun | None:
     kept = meta.mapping(conn, "last_run")
     if not kept:
         return None
-    return LastRun(int(kept["at"]), str(kept["reason"]), str(kept.get("mark", "")))
+    return LastRun(int(kept["at"]), str(kept["reason"]), str(kept.get("provider", "")))
 
 
 def put(conn: apsw.Connection, run: LastRun) -> None:

@@ -69,7 +69,7 @@ def test_an_unusable_reply_is_explained(home: Path) -> None:
     assert report["pending"] > 0
     told = "unusable: 3 turns in a row got the same: no observation in the reply, only other text"
     assert report["reason"].startswith(told)
-    assert told in run_json("status")["health"]
+    assert f"waiting (the last run asked anthropic): {told}" in run_json("status")["health"]
 
 
 def test_an_endless_retry_after_is_no_number(home: Path) -> None:
