@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from cmem import backup, ingest, paths, restore
 from cmem.errors import CmemError
+from cmem.plural import counted
 from cmem.store import carry, connection, future, maintain, mend, salvage, snapshot, tending
 
 WORK = "repairing"
@@ -68,7 +69,9 @@ def _bring_back(home: str, *, now: int) -> Repaired:
         count = future.bring_back(conn, now=now)
     finally:
         conn.close()
-    return NOTHING._replace(done=f"{count:,} rows dated in the future were brought back", kept=kept)
+    return NOTHING._replace(
+        done=f"{counted(count, 'row')} dated in the future brought back", kept=kept
+    )
 
 
 def _is_ahead(home: str, *, now: int) -> bool:

@@ -68,7 +68,7 @@ def test_rows_of_the_future_are_named(home: Path) -> None:
 def test_they_are_brought_back_in_their_order(home: Path) -> None:
     conn = store(home)
     done = repair.repair(str(home), now=NOW)
-    assert done.done == "120 rows dated in the future were brought back"
+    assert done.done == "120 rows dated in the future brought back"
     assert (Path(done.kept) / "memory.db").exists()
     for query in TIMES:
         found = [at for (at,) in rows(conn, query)]
