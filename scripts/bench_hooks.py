@@ -252,7 +252,7 @@ def _fill(conn: Any, *, ours: int, count: int) -> None:
     session = f"1 + i % {sessions}"
     insert(conn, "observations", numbers, (count,), {
         "uid": "'o' || i", "session_id": session, "project_id": f"{ours} + ({session}) % 10",
-        "turn_id": session, "host": f"'{HOST}'", "prompt_number": 1,
+        "turn_id": session, "host": f"'{HOST}'", "prompt_number": 1, "branch": "'main'",
         "created_at": f"{NOW} - ({count} - i) * 60000", "taint": "'local'",
         "type": "CASE i % 4 WHEN 0 THEN 'bugfix' WHEN 1 THEN 'feature' ELSE 'discovery' END",
         "evidence_tokens": 900, "discovery_tokens": 0, "read_tokens": 90,

@@ -169,7 +169,7 @@ def _candidates(
     older: list[recent.Observation] = []
     if len(rows) == select.CANDIDATES:
         here = sum([row[12] == branch and not row[7] for row in rows])
-        if here < ENOUGH and not only_in:
+        if branch and here < ENOUGH and not only_in:
             older = recent.of_branch(conn, family, branch, ENOUGH)
         older += recent.pinned(conn, family, MOST_PINNED)
         older += recent.lasting(conn, family, select.LASTING, until=rows[-1][1])
