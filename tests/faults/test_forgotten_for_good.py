@@ -25,6 +25,7 @@ from cmem.errors import CmemError
 from cmem.settings import load
 from cmem.store import connection, edits, forget, selecting, tending
 from cmem.store import dedup as joining
+from cmem.store.places import Wanted
 from cmem.store.rows import rows
 
 SEED = int(os.environ.get("CMEM_SEED", "20"))
@@ -178,7 +179,7 @@ class World:
         recompress.recompress(
             str(self.home),
             self.settings,
-            session,
+            Wanted(session),
             options=recompress.Options(),
             clock=lambda: self.now,
         )
