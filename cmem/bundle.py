@@ -40,12 +40,13 @@ GROUPS = (
     (
         *("cmem.errors", "cmem.project", "cmem.here", "cmem.tokens", "cmem.context"),
         *("cmem.context.fence", "cmem.context.price", "cmem.context.render"),
-        *("cmem.context.select", "cmem.store", "cmem.store.projects", "cmem.store.rows"),
+        *("cmem.context.select", "cmem.store", "cmem.store.families", "cmem.store.rows"),
         *("cmem.store.recent", "cmem.context.gather", "cmem.context.block"),
         *("cmem.context.health", "cmem.context.watch"),
         *("cmem.store.connection", "cmem.context.inject", "cmem.context.tell"),
     ),
     ("cmem.context.shown",),
+    ("cmem.context.reach",),
     (
         *(
             "cmem.context.unasked",

@@ -188,7 +188,14 @@ HOT = (
         "store",
         "store.connection",
     ),
-    *("store.current", "store.functions", "store.matching", "store.projects", "store.recent"),
+    *(
+        "store.current",
+        "store.functions",
+        "store.families",
+        "store.matching",
+        "store.recent",
+        "context.reach",
+    ),
     *("store.rows", "tokens"),
 )
 HOT_IMPORTS = frozenset(("__future__", "_codecs", "apsw", "os", "sys", "time"))

@@ -56,7 +56,7 @@ START = CAPTURE | {
     *("cmem.context.inject", "cmem.context.price", "cmem.context.render", "cmem.context.select"),
     *("cmem.context.gather", "cmem.errors", "cmem.here", "cmem.project"),
     *("cmem.store", "cmem.store.connection"),
-    *("cmem.store.projects", "cmem.store.recent", "cmem.store.rows", "cmem.tokens", HASH),
+    *("cmem.store.families", "cmem.store.recent", "cmem.store.rows", "cmem.tokens", HASH),
 }
 
 
@@ -90,7 +90,7 @@ def test_a_session_that_goes_on_loads_one_group_more(home: Path, source: str) ->
     session = "5f7d2c1a-0000-4000-8000-000000000001"
     payload = payload_bytes({"session_id": session, "cwd": "/src/calc", "source": source})
     more = {"cmem.store.current", "cmem.context.rehydrate", "cmem.context.so_far"}
-    more |= {"cmem.context.shown"} if source == "resume" else set()
+    more |= {"cmem.context.reach", "cmem.context.shown"} if source == "resume" else set()
     assert loaded(home, "SessionStart", payload) == (START | more, [])
 
 

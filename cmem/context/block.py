@@ -54,6 +54,7 @@ def build(
         activation=activation,
         home=home,
         known=known,
+        parts=None,
     )
     return of_rows(conn, read, budget=budget)
 

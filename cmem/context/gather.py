@@ -1,21 +1,19 @@
 """What one block is made of, read from the store and ranked. HOT."""
 
 from cmem.context import select
-from cmem.store import projects, recent
+from cmem.store import families, recent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     import apsw
 
     from cmem.context.rehydrate import SoFar
 
 SUMMARIES = 5
-# Where so many that say something of their own are found, no older ones are looked for; and so
-# often as many as ``select.CANDIDATES`` are read.
+# Where so many that say something of their own are found, no older ones are looked for.
 ENOUGH = 24
-WINDOWS = 4
 MOST_PINNED = 20
 NOTES = 10
 WIDE = 8
@@ -64,28 +62,29 @@ def for_directory(
     branch: str,
     session: str = "",
     source: str = "startup",
-    parts: bool = False,
+    parts: bool | None = False,
     activation: bool = False,
     counted: int = COUNTED + 1,
     home: str = "",
     known: "Collection[str]" = (),
 ) -> Read:
     """What a session that begins in a directory may be told. ``session``: the host's id, which
-    a compaction and a resume need; ``parts``: with the numbers of each score; ``activation``: the
-    setting of that name; ``counted``: how far memories are counted; ``home``: where prompts may
+    a compaction and a resume need; ``parts``: with the numbers of each score, None: without
+    its reasons; ``activation``: the setting of that name; ``counted``: how far memories are counted; ``home``: where prompts may
     wait that a compaction gives back; ``known``: ids that a session which is resumed was told."""
-    project = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
-    own = _own(conn, session) if session and source in ("compact", "resume") else None
-    only_in = cwd if identity[1] == projects.UNSORTED else ""
+    project = families.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
+    own = _running(conn, session) if session and source in ("compact", "resume") else None
+    only_in = cwd if identity[1] == families.UNSORTED else ""
+    if source == "resume":
+        if project is None or own is None:
+            return Read(identity[2])
+        from cmem.context import reach
+
+        place = reach.Place(project, branch, only_in)
+        return reach.since(conn, place, own, known, activation=activation, parts=parts)
     if project is None:
         read = Read(identity[2])
-        if source != "resume":
-            _add_wide(conn, read, [])
-    elif source == "resume":
-        if own is None:
-            return Read(identity[2])
-        place = {"only_in": only_in, "branch": branch}
-        return _since(conn, project, **place, own=own, activation=activation, known=known)
+        _add_wide(conn, read, [])
     else:
         read = for_project(
             conn,
@@ -104,7 +103,7 @@ def for_directory(
     return read
 
 
-def _own(conn: "apsw.Connection", session: str) -> tuple[int, int, str] | None:
+def _running(conn: "apsw.Connection", session: str) -> tuple[int, int, str] | None:
     """The running session, as it is stored."""
     from cmem.hosts.wire import HOSTS
     from cmem.store import current
@@ -119,28 +118,34 @@ def for_project(
     branch: str = "",
     only_in: str = "",
     session: int = 0,
-    parts: bool = False,
+    parts: bool | None = False,
     activation: bool = False,
     counted: int = COUNTED + 1,
 ) -> Read:
     """What a session of a project may be told; ``only_in``: of sessions that began in that
     directory; ``session``: the one that was compacted, whose memories come first."""
     read = Read(recent.name_of(conn, project)[0])
-    family = projects.family(conn, project)
+    family = families.family(conn, project)
     newest = recent.observations(conn, family, select.CANDIDATES)
     rows, notes = _candidates(conn, family, newest, only_in=only_in, branch=branch)
     read.summaries = recent.summaries(conn, family, SUMMARIES, session=session)
     if only_in:
-        rows = _keep_only(conn, read, rows, only_in)
+        rows = keep_only(conn, read, rows, only_in)
     else:
         items = recent.open_items(conn, family, ITEMS)
         read.items = [one for one in items if one[2] != "external"]
         read.total, read.external = recent.counted(conn, family, counted)
-    files = _files(conn, rows)
+    files = files_of(conn, rows)
     if len(newest) == select.CANDIDATES:
-        older = _older(conn, family, newest[-1], session=session, only_in=only_in)
-        rows = _reach_back(conn, rows, files, older, session=session)
-    _rank(
+        met: dict[object, int] = {}
+        told = select.telling(rows, files, met, session=session, most=ENOUGH)
+        if len(told) < ENOUGH:
+            from cmem.context import reach
+
+            older = reach.older(conn, family, newest[-1], session=session, only_in=only_in)
+            left = ENOUGH - len(told)
+            rows = reach.back(conn, rows, files, older, met=met, left=left, session=session)
+    rank_into(
         conn,
         read,
         rows,
@@ -181,56 +186,9 @@ def _candidates(
     return rows, notes
 
 
-def _older(
-    conn: "apsw.Connection",
-    family: "Sequence[int]",
-    last: "recent.Observation",
-    *,
-    session: int,
-    only_in: str,
-) -> "Iterator[list[recent.Observation]]":
-    """What was made before the last of the newest, by other sessions, in pieces."""
-    for _ in range(WINDOWS - 1):
-        found = recent.others(
-            conn, family, select.CANDIDATES, session=session, before=(last[1], last[0])
-        )
-        here = recent.sessions_in(conn, {row[6] for row in found}, only_in) if only_in else ()
-        yield [row for row in found if row[6] in here] if only_in else found
-        if len(found) < select.CANDIDATES:
-            return
-        last = found[-1]
-
-
-def _reach_back(
-    conn: "apsw.Connection",
-    rows: "list[recent.Observation]",
-    files: "dict[int, set[str]]",
-    older: "Iterable[list[recent.Observation]]",
-    *,
-    session: int = 0,
-) -> "list[recent.Observation]":
-    """The rows, and where few of them say something of their own, as many older ones that do, or
-    else others; ``files`` gets theirs."""
-    met: dict[object, int] = {}
-    left = ENOUGH - len(select.telling(rows, files, met, session=session, most=ENOUGH))
-    if left <= 0:
-        return rows
-    known = {row[0] for row in rows}
-    spare: list[recent.Observation] = []
-    for piece in older:
-        news = [row for row in piece if row[0] not in known]
-        files |= _files(conn, news)
-        found = select.telling(news, files, met, session=session, most=select.CANDIDATES)
-        rows = [*rows, *found]
-        left -= len(found)
-        if left <= 0:
-            return rows
-        taken = {row[0] for row in found}
-        spare += [row for row in news if row[0] not in taken]
-    return [*rows, *spare[:left]]
-
-
-def _files(conn: "apsw.Connection", rows: "Sequence[recent.Observation]") -> "dict[int, set[str]]":
+def files_of(
+    conn: "apsw.Connection", rows: "Sequence[recent.Observation]"
+) -> "dict[int, set[str]]":
     return recent.files(conn, [row[0] for row in rows]) if rows else {}
 
 
@@ -246,38 +204,7 @@ def key(conn: "apsw.Connection | None") -> bytes:
     return b"" if conn is None else recent.hmac_key(conn)
 
 
-def _since(
-    conn: "apsw.Connection",
-    project: int,
-    *,
-    only_in: str,
-    branch: str,
-    own: tuple[int, int, str],
-    activation: bool,
-    known: "Collection[str]",
-) -> Read:
-    """What other sessions added since a session that goes on began, but for what it was told when
-    it was resumed before: its block told the rest."""
-    read = Read(recent.name_of(conn, project)[0])
-    read.resumed = True
-    family = projects.family(conn, project)
-    session, at, _host = own
-    found = recent.others(conn, family, COUNTED + 1, session=session, after=at)
-    summaries = recent.summaries(conn, family, SUMMARIES, session=session)
-    read.summaries = [r for r in summaries if r[2] > at and f"S{r[0]}" not in known]
-    if only_in:
-        found = _keep_only(conn, read, found, only_in)
-    found = [row for row in found if f"O{row[0]}" not in known]
-    size = select.CANDIDATES
-    pieces = [found[at : at + size] for at in range(0, size * WINDOWS, size)]
-    files = _files(conn, pieces[0])
-    rows = _reach_back(conn, pieces[0], files, pieces[1:])
-    read.total = len(found)
-    _rank(conn, read, rows, files=files, branch=branch, activation=activation)
-    return read
-
-
-def _keep_only(
+def keep_only(
     conn: "apsw.Connection", read: Read, rows: list["recent.Observation"], cwd: str
 ) -> list["recent.Observation"]:
     met = {row[6] for row in rows} | {row[1] for row in read.summaries}
@@ -286,7 +213,7 @@ def _keep_only(
     return [row for row in rows if row[6] in here]
 
 
-def _rank(
+def rank_into(
     conn: "apsw.Connection",
     read: Read,
     rows: list["recent.Observation"],
@@ -294,7 +221,7 @@ def _rank(
     files: "dict[int, set[str]]",
     branch: str,
     session: int = 0,
-    parts: bool = False,
+    parts: bool | None = False,
     notes: "Sequence[recent.Observation]" = (),
     activation: bool = False,
 ) -> None:
@@ -320,7 +247,7 @@ def _met(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, list[int]]:
 
 def _add_wide(conn: "apsw.Connection", read: Read, family: "Sequence[int]") -> None:
     """The newest notes that hold in every project, pinned ones first."""
-    scope = projects.everywhere(conn)
+    scope = families.everywhere(conn)
     if not scope or scope[0] in family:
         return
     pins = recent.pinned(conn, scope, WIDE)

@@ -44,6 +44,7 @@ WEIGHTS = {
 BRANCH = 3.0
 FILES = 1.5
 FOLDERS = 1.4
+AGENT = 0.6
 # How much of its score a note written by hand keeps, however old it is.
 NOTE_FLOOR = 0.5
 # And one of the types that last.
@@ -71,7 +72,7 @@ WORK_SHARE = 0.15
 # Of what is left after summary and pinned: the share titles may take before details do.
 TITLE_SHARE = 0.6
 # A title pays its part of the day's heading too.
-DAY_SHARE = " " * 8
+DAY_SHARE = " " * 8 + "\n"
 
 
 def rank(
@@ -81,21 +82,17 @@ def rank(
     files: dict[int, set[str]],
     session: int = 0,
     notes: "Container[int]" = (),
-    parts: bool = False,
+    parts: bool | None = False,
     met: "Mapping[int, Sequence[int]] | None" = None,
 ) -> "Ranked":
     """Best first. ``session``: the running session after a compaction; its own come first.
-    ``notes``: those written by hand. ``parts``: each reason with its number. ``met``: the days on
-    which each was met, where activation stands for mere age."""
+    ``notes``: those written by hand. ``parts``: each reason with its number; None: no reasons.
+    ``met``: the days on which each was met, where activation stands for mere age."""
     if not rows:
         return []
-    newest = max(row[1] for row in rows)
+    newest = max([row[1] for row in rows])
     latest = rows[0][6]
-    touched: set[str] = set()
-    for row in rows:
-        if row[6] == latest:
-            touched |= files.get(row[0], set())
-    folders = _folders(touched)
+    touched, folders = _touched(rows, files, latest)
     ranked: Ranked = []
     # How many newer ones there are; on the branch only those of the branch count.
     newer = {True: 0, False: 0}
@@ -109,21 +106,42 @@ def rank(
             age = max(age, NOTE_FLOOR)
         elif row[2] in LASTING_TYPES and not row[7]:
             age = max(age, LASTING_FLOOR)
-        reasons = [("recent" if met is None else "activation", age)]
-        if row[2] in WEIGHTS and (parts or WEIGHTS[row[2]] > 1.3):
-            reasons.append((row[2], WEIGHTS[row[2]]))
-        if here:
-            reasons.append(("branch " + branch, BRANCH))
+        shared = 1.0
         if row[6] != latest and row[0] in files:
-            if not touched.isdisjoint(files[row[0]]):
-                reasons.append(("files of the last session", FILES))
-            elif folders and not folders.isdisjoint(_folders(files[row[0]])):
-                reasons.append(("folders of the last session", FOLDERS))
+            shared = _shared(files[row[0]], touched, folders)
+        score = WEIGHTS.get(row[2], 1.0) * age * (BRANCH if here else 1.0) * shared
         if row[7]:
-            reasons.append(("by a subagent", 0.6))
-        ranked.append(_scored(row, reasons, own=bool(session) and row[6] == session, parts=parts))
+            score *= AGENT
+        own = session and row[6] == session
+        if own:
+            score += OWN
+        if row[3]:
+            score += PIN
+        why = ""
+        if parts is not None:
+            factors = [("recent" if met is None else "activation", age)]
+            factors += [("branch " + branch, BRANCH)] if here else []
+            why = _why(row, factors, shared=shared, own=bool(own), parts=parts)
+        ranked.append((score, row, why))
     ranked.sort(key=lambda one: (-one[0], -one[1][1], -one[1][0]))
-    return _strong(_spread(ranked, files, parts=parts))
+    return _strong(_spread(ranked, files, parts=bool(parts)))
+
+
+def _touched(
+    rows: "Sequence[Observation]", files: dict[int, set[str]], session: int
+) -> tuple[set[str], set[str]]:
+    """The files that a session tells of, and their folders."""
+    touched: set[str] = set()
+    for row in rows:
+        if row[6] == session:
+            touched |= files.get(row[0], set())
+    return touched, _folders(touched)
+
+
+def _shared(files: set[str], touched: set[str], folders: set[str]) -> float:
+    if not touched.isdisjoint(files):
+        return FILES
+    return FOLDERS if folders and not folders.isdisjoint(_folders(files)) else 1.0
 
 
 def telling(
@@ -131,8 +149,8 @@ def telling(
     files: dict[int, set[str]],
     met: dict[object, int],
     *,
-    session: int,
     most: int,
+    session: int = 0,
 ) -> "list[Observation]":
     """Up to ``most`` of those that say something of their own: not of the running session, nor of
     a topic that ``FEW`` before tell of. ``met`` counts the topics on."""
@@ -177,21 +195,28 @@ def _age(row: "Observation", *, newest: int, met: "Mapping[int, Sequence[int]] |
     return activation.level(row[1], met.get(row[0], ()), now=newest)
 
 
-def _scored(
-    row: "Observation", reasons: "list[tuple[str, float]]", *, own: bool, parts: bool
-) -> tuple[float, "Observation", str]:
-    score = WEIGHTS.get(row[2], 1.0)
-    for name, factor in reasons:
-        if name != row[2]:
-            score *= factor
-    told = [f"{name} x{_figure(factor)}" if parts else name for name, factor in reasons]
+def _why(
+    row: "Observation",
+    factors: "list[tuple[str, float]]",
+    *,
+    shared: float,
+    own: bool,
+    parts: bool,
+) -> str:
+    """What a score is made of, in the order in which it was."""
+    if row[2] in WEIGHTS and (parts or WEIGHTS[row[2]] > 1.3):
+        factors.insert(1, (row[2], WEIGHTS[row[2]]))
+    if shared > 1:
+        what = "files" if shared == FILES else "folders"
+        factors.append((f"{what} of the last session", shared))
+    if row[7]:
+        factors.append(("by a subagent", AGENT))
+    told = [f"{name} x{_figure(factor)}" if parts else name for name, factor in factors]
     if own:
-        score += OWN
         told.append(f"this session +{OWN:g}" if parts else "this session")
     if row[3]:
-        score += PIN
         told.insert(len(told) if parts else 0, f"pinned +{PIN:g}" if parts else "pinned")
-    return score, row, ", ".join(told)
+    return ", ".join(told)
 
 
 def _figure(factor: float) -> str:
@@ -238,7 +263,10 @@ class Purse:
     def pay(self, lines: "Sequence[str]", *, keep: int = 0, keep_units: int = 0) -> bool:
         """Take the lines' price if that leaves what is to be kept; False, and nothing taken, if
         not."""
-        text = "\n".join(lines) + "\n"
+        return self.buy("\n".join(lines) + "\n", keep=keep, keep_units=keep_units)
+
+    def buy(self, text: str, *, keep: int = 0, keep_units: int = 0) -> bool:
+        """The same of one text."""
         cost, size = price.measure(text)
         if cost + keep > self.left or size + keep_units > self.units:
             return False
@@ -297,16 +325,16 @@ def choose(
     shown: Ranked = []
     rest: Ranked = []
     for one in ranked:
-        paid = purse.pay([titles[one[1][0]] + DAY_SHARE], keep=keep)
+        paid = purse.buy(titles[one[1][0]] + DAY_SHARE, keep=keep)
         (shown if paid else rest).append(one)
     lines = {one[1][0]: [titles[one[1][0]]] for one in shown}
     for _, row, _why in shown:
         for text in render.detail_lines(row, details[row[0]]) if row[0] in details else ():
-            if not purse.pay([text]):
+            if not purse.buy(text + "\n"):
                 break
             lines[row[0]].append(text)
     for one in rest:
-        if not purse.pay([titles[one[1][0]] + DAY_SHARE]):
+        if not purse.buy(titles[one[1][0]] + DAY_SHARE):
             break
         shown.append(one)
         lines[one[1][0]] = [titles[one[1][0]]]

@@ -80,15 +80,15 @@ def _about(
     known: set[str],
 ) -> tuple["list[Observation]", list[str], str]:
     """(the memories to be told, what stands for their being spoken of, the project's name)."""
-    from cmem.store import projects, recent
+    from cmem.store import families, recent
 
-    project = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
+    project = families.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
     if project is None:
         return [], [], ""
-    family = projects.family(conn, project)
+    family = families.family(conn, project)
     own = _own_session(conn, taken.session)
     rows, marks = _rows(conn, name, about, family=family, own=own, taken=taken, known=known)
-    if identity[1] == projects.UNSORTED:
+    if identity[1] == families.UNSORTED:
         within = recent.sessions_in(conn, {row[6] for row in rows}, taken.cwd)
         rows = [row for row in rows if row[6] in within]
     return rows, marks, recent.name_of(conn, project)[0] if rows else ""
