@@ -130,6 +130,8 @@ def economics(counts: dict[str, int], *, read: int, work: int) -> str:
         if counts[kind]:
             told.append(f"{counts[kind]} {one if counts[kind] == 1 else more}")
     behind = f"; the work behind them was ~{_round(work)} tokens" if work else ""
+    saved = (work + 5) // 10 - (read + 5) // 10
+    behind += f" (~{saved * 10:,} saved)" if work and saved > 0 else ""
     return (
         f"Shown: {', '.join(told) or 'what is not stored yet'} for ~{_round(read)} tokens{behind}."
     )
