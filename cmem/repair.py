@@ -16,27 +16,43 @@ from typing import NamedTuple
 from cmem import backup, ingest, paths, restore
 from cmem.errors import CmemError
 from cmem.plural import counted
-from cmem.store import carry, connection, future, maintain, mend, salvage, snapshot, tending
+from cmem.store import (
+    carry,
+    connection,
+    future,
+    lost_pages,
+    maintain,
+    mend,
+    salvage,
+    snapshot,
+    tending,
+)
 
 WORK = "repairing"
+# Where it stands what is not to come back.
+_TELLS_FORGOTTEN = frozenset(("tombstones", "meta", lost_pages.UNKNOWN))
 
 
 class Repaired(NamedTuple):
     """What was done. ``rows``: how many were saved, ``from_backup``: how many of them came from
-    the copy ``copy``, ``lost``: how many that others name are gone, each by table. ``kept``:
-    where the damaged files lie, "" where nothing was damaged."""
+    the copy ``copy``, ``lost``: how many that others name are gone, each by table.
+    ``uncounted``: pages that were lost of tables whose rows nothing names, so that nobody knows
+    how many are gone; ``forgotten_unknown``: those that tell what was forgotten are among them.
+    ``kept``: where the damaged files lie, "" where nothing was damaged."""
 
     done: str
     rows: dict[str, int]
     from_backup: dict[str, int]
     lost: dict[str, int]
+    uncounted: dict[str, int]
+    forgotten_unknown: bool
     bad_pages: int
     forgotten: int
     copy: str
     kept: str
 
 
-NOTHING = Repaired("nothing to repair", {}, {}, {}, 0, 0, "", "")
+NOTHING = Repaired("nothing to repair", {}, {}, {}, {}, False, 0, 0, "", "")
 
 
 def repair(home: str, *, now: int) -> Repaired:
@@ -105,7 +121,7 @@ def _salvage(home: str, *, now: int) -> Repaired:
         conn = connection.open_writer(work, now=now)
         try:
             conn.pragma("foreign_keys", 0)
-            taken = mend.fill(conn, copy) if copy else Counter()
+            taken = mend.fill(conn, copy, saved.lost) if copy else Counter()
             lost = mend.complete(conn, now=now)
             conn.pragma("foreign_keys", 1)
             if copy:
@@ -124,6 +140,8 @@ def _salvage(home: str, *, now: int) -> Repaired:
         saved.rows,
         dict(sorted(taken.items())),
         lost,
+        mend.uncounted(saved.lost),
+        not _TELLS_FORGOTTEN.isdisjoint(saved.lost),
         saved.bad_pages,
         forgotten,
         copy if taken else "",

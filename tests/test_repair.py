@@ -15,7 +15,8 @@ import samples
 from support import run_cmem, run_json
 
 from cmem import backup, paths, repair
-from cmem.store import connection, copies, mend, pages, salvage
+from cmem import forget as everywhere
+from cmem.store import connection, copies, forget, mend, pages, salvage, state
 from cmem.store.rows import rows
 
 NOW = samples.NOON + samples.DAY
@@ -195,6 +196,116 @@ def test_a_file_cut_short_keeps_what_is_left(home: Path) -> None:
     assert sum(map(len, found)) > sum(map(len, before)) // 2
 
 
+@pytest.mark.parametrize("part", [0.15, 0.5])
+def test_of_a_file_cut_in_half_no_kind_of_row_is_lost_unsaid(part: float, home: Path) -> None:
+    before = contents(home)
+    os.truncate(home / "memory.db", int(os.path.getsize(home / "memory.db") * part) + 123)
+    done = repair.repair(str(home), now=NOW)
+    assert_sound(home)
+    after = contents(home)
+    about = {"observation_files", "observation_sources"}  # they go with what they are about
+    short = {name for name in before.keys() - about if len(after[name]) < len(before[name])}
+    assert short
+    told = {*done.lost, *done.uncounted}
+    # Where the table of contents is gone too, nobody can say what lay there.
+    assert short <= told or "unknown" in done.uncounted, (short, done)
+
+
+LOST_OF_CALC = {
+    "observations": {"observations": 2},
+    "projects": {"projects": 1},
+    "session_summaries": {"session_summaries": 1},
+    "sessions": {"sessions": 1},
+    "tool_uses": {"tool_uses": 2},
+    "turns": {"turns": 1},
+    "user_prompts": {"user_prompts": 1},
+}
+# Nobody knows what was on their first pages.
+UNCOUNTED = {
+    "batch_units", "batches", "meta", "near_duplicates", "observation_sources", "observer_runs",
+    "project_aliases", "replacements", "seen_events", "tombstones", "work_state_entries",
+    "work_units",
+}  # fmt: skip
+FROM_COPY = (*LOST_OF_CALC, "project_aliases", "seen_events", "tombstones", "work_state_entries")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of one page a table, with an item of open work and something forgotten for good;
+    a copy lies beside it."""
+    home = tmp_path_factory.mktemp("small") / "home"
+    home.mkdir(mode=0o700)
+    conn = samples.calc(home)
+    ref = samples.observation(conn, 1, 1, 1, uid="gone", title="To be forgotten", content_hash="x")
+    everywhere.purge(str(home), conn, forget.Plan(observations=(ref,)), now=NOW)
+    with connection.transaction(conn):
+        state.add(conn, "Paint it", uid="w1", project=1, session=1, branch="", now=NOW)
+    conn.close()
+    return home
+
+
+def contents(home: Path) -> dict[str, set[tuple[object, ...]]]:
+    """All rows of every table, without what a repair makes anew."""
+    conn = connection.open_reader(str(home))
+    assert conn is not None
+    try:
+        query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%_fts%'"
+        left_out = ("documents", "meta", "schema_versions")
+        names = [str(name) for (name,) in rows(conn, query) if name not in left_out]
+        return {name: set(rows(conn, f"SELECT * FROM {name}")) for name in names}
+    finally:
+        conn.close()
+
+
+def root_pages(home: Path) -> dict[str, int]:
+    conn = connection.open_reader(str(home))
+    assert conn is not None
+    query = "SELECT name, rootpage FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+    try:
+        return {str(name): int(page) for name, page in rows(conn, query)}
+    finally:
+        conn.close()
+
+
+# About 30 ms a table and there are 26, with a copy and without.
+@pytest.mark.parametrize("with_copy", [False, True])
+def test_whichever_table_is_lost_the_rest_is_saved_and_the_loss_is_told(
+    small: Path, tmp_path: Path, *, with_copy: bool
+) -> None:
+    before = contents(small)
+    for table, page in root_pages(small).items():
+        work = tmp_path / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        shutil.copytree(small, work)
+        if with_copy:
+            backup.take(str(work), "", now=NOW)
+        overwrite(work, page)
+        done = repair.repair(str(work), now=NOW)
+        assert_sound(work)
+        assert done.uncounted == ({table: 1} if table in UNCOUNTED else {}), table
+        assert done.forgotten_unknown == (table in ("meta", "tombstones"))
+        after = contents(work)
+        if with_copy:
+            assert done.lost == {}, table
+            assert {name: after[name] for name in FROM_COPY} == {
+                name: before[name] for name in FROM_COPY
+            }, table
+            continue
+        assert done.lost == LOST_OF_CALC.get(table, {}), table
+        about = ("observation_files", "observation_sources")
+        for name in before.keys() - {table, *about}:
+            assert {one[0] for one in after[name]} == {one[0] for one in before[name]}, (
+                table,
+                name,
+            )
+        # The store works on: an event that comes finds its session and its turn.
+        conn = connection.open_writer(str(work), now=NOW)
+        session = samples.session(conn, 1, "later")
+        samples.prompt(conn, session, samples.turn(conn, session, 1), "go on")
+        assert mend.faults(conn) == []
+        conn.close()
+
+
 def test_what_is_only_in_the_log_comes_back_without_the_first_page(home: Path) -> None:
     conn = connection.open_writer(str(home), now=NOW)
     conn.pragma("wal_autocheckpoint", 0)
@@ -284,4 +395,17 @@ def test_a_person_is_told_what_was_saved_and_what_is_lost(home: Path) -> None:
         "  lost: no row that another one names",
         "  pages that were empty or unreadable: 1",
         f"  the files as they were are kept in {kept}",
+    ]
+
+
+def test_a_person_is_told_of_tables_whose_rows_nothing_names(small: Path, tmp_path: Path) -> None:
+    shutil.copytree(small, tmp_path / "home")
+    for table in ("tombstones", "work_state_entries"):
+        overwrite(tmp_path / "home", root_pages(small)[table])
+    told = run_cmem("doctor", "--repair").stdout.decode().splitlines()
+    assert told[2:5] == [
+        "  lost: nobody knows how many rows, on 1 page of tombstones, 1 page of work state entries",
+        "  pages that were empty or unreadable: 2",
+        "  what was removed for good before may be unknown now: an import or an old copy can bring"
+        " it back",
     ]

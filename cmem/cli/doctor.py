@@ -15,12 +15,14 @@ from cmem.errors import BusyError, CmemError
 from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.store.connection import ENVIRONMENT_ERRORS
+from cmem.store.lost_pages import UNKNOWN
 
 if TYPE_CHECKING:
     from cmem.cli.output import Line
     from cmem.doctor.finding import Finding
     from cmem.repair import Repaired
 
+FORGOTTEN_UNKNOWN = "what was removed for good before may be unknown now: an import or an old copy can bring it back"
 STYLES = {finding.OK: "green", finding.WARN: "yellow", finding.ERROR: "bold red"}
 
 
@@ -82,12 +84,25 @@ def _told(done: Repaired) -> Iterator[str]:
     if done.from_backup:
         yield f"  from {done.copy}: {_counts(done.from_backup)}"
     if done.rows:
-        yield f"  lost: {_counts(done.lost) or 'no row that another one names'}"
+        yield f"  lost: {'; '.join(_lost(done)) or 'no row that another one names'}"
         yield f"  pages that were empty or unreadable: {done.bad_pages}"
+    if done.forgotten_unknown:
+        yield f"  {FORGOTTEN_UNKNOWN}"
     if done.forgotten:
         yield f"  taken out, because it was forgotten: {counted(done.forgotten, 'row')}"
     if done.kept:
         yield f"  the files as they were are kept in {done.kept}"
+
+
+def _lost(done: Repaired) -> Iterator[str]:
+    if any(done.lost.values()):
+        yield _counts(done.lost)
+    if done.uncounted:
+        pages = ", ".join(
+            f"{counted(count, 'page')} of {table.replace('_', ' ') if table != UNKNOWN else 'a table nobody knows'}"
+            for table, count in done.uncounted.items()
+        )
+        yield f"nobody knows how many rows, on {pages}"
 
 
 def _counts(found: Mapping[str, int]) -> str:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from cmem.store import codec, documents, meta
+from cmem.store import codec, documents, meta, moments
 from cmem.store.connection import transaction
 from cmem.store.forget import TABLES
+from cmem.store.lost_pages import UNKNOWN
 from cmem.store.rows import rows, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
 # (table, where its rows are named); in the order in which they are named.
 _NAMED: tuple[tuple[str, str], ...] = (
@@ -62,25 +63,27 @@ _NAMED: tuple[tuple[str, str], ...] = (
 )
 _PLACEHOLDERS = {
     "projects": """INSERT OR IGNORE INTO projects(id, key, key_source, name, root, created_at)
-        VALUES(?1, 'lost:' || ?1, 'path', 'recovered', '', ?2)""",
+        VALUES(:id, 'lost:' || :id, 'path', 'recovered', '', :now)""",
     "sessions": """INSERT OR IGNORE INTO sessions(id, uid, host, content_session_id, project_id,
             project_key_source, cwd, status, started_at, last_event_at)
-        VALUES(?1, 'lost:' || ?1, 'unknown', 'lost:' || ?1, coalesce(
-            (SELECT project_id FROM observations WHERE session_id = ?1 LIMIT 1),
-            (SELECT project_id FROM session_summaries WHERE session_id = ?1 LIMIT 1),
+        VALUES(:id, 'lost:' || :id, 'unknown', 'lost:' || :id, coalesce(
+            (SELECT project_id FROM observations WHERE session_id = :id LIMIT 1),
+            (SELECT project_id FROM session_summaries WHERE session_id = :id LIMIT 1),
             (SELECT min(id) FROM projects)), 'path', '', 'completed',
-            coalesce((SELECT min(opened_at) FROM turns WHERE session_id = ?1), ?2),
-            coalesce((SELECT max(last_event_at) FROM turns WHERE session_id = ?1), ?2))""",
+            coalesce((SELECT min(opened_at) FROM turns WHERE session_id = :id), :now),
+            coalesce((SELECT max(last_event_at) FROM turns WHERE session_id = :id), :now))""",
     "turns": """INSERT OR IGNORE INTO turns(id, session_id, number, kind, opened_at,
             last_event_at, closed_at, closed_by, outcome)
-        SELECT ?1, session_id, -?1, 'user', created_at, created_at, created_at, 'repair', 'stop'
-        FROM (SELECT session_id, created_at FROM user_prompts WHERE turn_id = ?1
-            UNION ALL SELECT session_id, created_at FROM tool_uses WHERE turn_id = ?1
-            UNION ALL SELECT session_id, created_at FROM observations WHERE turn_id = ?1
-            UNION ALL SELECT session_id, created_at FROM session_summaries WHERE turn_id = ?1
-            UNION ALL SELECT session_id, created_at FROM work_units WHERE turn_id = ?1)
+        SELECT :id, session_id, -:id, 'user', created_at, created_at, created_at, 'repair', 'stop'
+        FROM (SELECT session_id, created_at FROM user_prompts WHERE turn_id = :id
+            UNION ALL SELECT session_id, created_at FROM tool_uses WHERE turn_id = :id
+            UNION ALL SELECT session_id, created_at FROM observations WHERE turn_id = :id
+            UNION ALL SELECT session_id, created_at FROM session_summaries WHERE turn_id = :id
+            UNION ALL SELECT session_id, created_at FROM work_units WHERE turn_id = :id)
         ORDER BY created_at LIMIT 1""",
 }
+# What no other row names: a copy is asked for it where pages of the table are lost.
+_UNNAMED = ("work_state_entries", "project_aliases", "near_duplicates", "seen_events")
 # Rows of these lead nowhere without the row they are about.
 _ABOUT = (
     """DELETE FROM observation_files
@@ -104,6 +107,21 @@ _UNINDEXED = {
 }
 
 
+# The index and what it is made from are built anew, so nothing of them is lost.
+_MADE_ANEW = ("documents", "schema_versions", "observation_files")
+
+
+def uncounted(lost: Mapping[str, int]) -> dict[str, int]:
+    """Of the tables with lost pages those of whose rows nobody can tell how many are gone: no
+    other row names them, or not all that do are left."""
+    named = [table for table, _ in _NAMED] if "documents" not in lost else []
+    return {
+        table: count
+        for table, count in lost.items()
+        if not (table in named or table in _MADE_ANEW or table.startswith("documents_fts"))
+    }
+
+
 def missing(conn: apsw.Connection) -> dict[str, list[int]]:
     """Rows that others name and that are not there, by table."""
     found = {}
@@ -116,14 +134,18 @@ def missing(conn: apsw.Connection) -> dict[str, list[int]]:
     return found
 
 
-def fill(conn: apsw.Connection, copy: str) -> Counter[str]:
+def fill(conn: apsw.Connection, copy: str, damaged: Collection[str] = ()) -> Counter[str]:
     """Take from the store ``copy``, which has the same numbers, what is missing; what was taken,
-    by table. A row that comes may name others, so this goes on until nothing more comes."""
+    by table. A row that comes may name others, so this goes on until nothing more comes. Of the
+    tables of which pages were lost (``damaged``) rows come that no other one names."""
     taken: Counter[str] = Counter()
     conn.execute("ATTACH ? AS copy", (copy,)).fetchall()
     try:
-        if meta.get(conn, "hmac_key", database="copy") != meta.get(conn, "hmac_key"):
+        if not _is_copy(conn, damaged):
             return taken
+        for table in _UNNAMED:
+            if table in damaged or UNKNOWN in damaged:
+                taken[table] += _copy_rows(conn, table)
         while True:
             before = taken.total()
             for table, refs in missing(conn).items():
@@ -140,15 +162,28 @@ def complete(conn: apsw.Connection, *, now: int) -> dict[str, int]:
     with transaction(conn):
         for table in ("turns", "sessions", "projects"):
             for ref in missing(conn).get(table, ()):
-                conn.execute(_PLACEHOLDERS[table], (ref, now)).fetchall()
+                conn.execute(_PLACEHOLDERS[table], {"id": ref, "now": now}).fetchall()
         for statement in _ABOUT:
             conn.execute(statement).fetchall()
         for role in ("read", "modified"):
             conn.execute(_FILES.format(role=role)).fetchall()
         for table, count in _drop_orphans(conn).items():
             lost[table] = lost.get(table, 0) + count
+        _note_hidden(conn)
     index(conn)
     return lost
+
+
+def _note_hidden(conn: apsw.Connection) -> None:
+    """What is hidden is to be removed one day, also where the note of it was lost."""
+    found: set[moments.Moment] = set()
+    for kind, table in TABLES.items():
+        hidden = f"SELECT DISTINCT session_id, hidden_at FROM {table} WHERE hidden_at IS NOT NULL"
+        if kind == "turn":
+            hidden += " AND (assistant_message <> '' OR error <> '')"
+        found |= {(int(session), int(at)) for session, at in rows(conn, hidden)}
+    for session, at in sorted(found - set(moments.pairs(conn))):
+        moments.add(conn, (session,), now=at)
 
 
 def index(conn: apsw.Connection) -> None:
@@ -192,16 +227,31 @@ def spoiled(conn: apsw.Connection) -> list[str]:
     return found
 
 
-def _copy_rows(conn: apsw.Connection, table: str, refs: Iterable[int]) -> int:
+def _is_copy(conn: apsw.Connection, damaged: Collection[str]) -> bool:
+    """Whether ``copy`` is one of this store: by the key, and where that may be lost by the names
+    of sessions; then the store gets its key back."""
+    key = meta.get(conn, "hmac_key", database="copy")
+    if key == meta.get(conn, "hmac_key"):
+        return True
+    same = "SELECT 1 FROM main.sessions s JOIN copy.sessions c ON c.id = s.id AND c.uid = s.uid"
+    if not {"meta", UNKNOWN}.intersection(damaged) or not rows(conn, f"{same} LIMIT 1"):
+        return False
+    meta.put(conn, "hmac_key", key)
+    return True
+
+
+def _copy_rows(conn: apsw.Connection, table: str, refs: Iterable[int] | None = None) -> int:
     query = f"""SELECT name FROM pragma_table_info('{table}', 'main')
         WHERE name IN (SELECT name FROM pragma_table_info('{table}', 'copy'))"""
     names = ", ".join(str(name) for (name,) in rows(conn, query))
+    if not names:  # the copy is older than the table
+        return 0
+    copied = f"INSERT OR IGNORE INTO main.{table}({names}) SELECT {names} FROM copy.{table}"
     before = conn.total_changes()
-    for ref in refs:
-        conn.execute(
-            f"INSERT OR IGNORE INTO main.{table}({names}) SELECT {names} FROM copy.{table} WHERE id = ?",
-            (ref,),
-        ).fetchall()
+    if refs is None:
+        conn.execute(copied).fetchall()
+    for ref in refs or ():
+        conn.execute(f"{copied} WHERE id = ?", (ref,)).fetchall()
     return conn.total_changes() - before
 
 

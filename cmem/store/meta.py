@@ -67,8 +67,8 @@ def listed(conn: apsw.Connection, name: Name) -> list[Any]:
     return list(json.loads(str(get(conn, name) or "[]")))
 
 
-def put(conn: apsw.Connection, name: Name, value: int) -> None:
-    """Keep a number, in the place of what was there."""
+def put(conn: apsw.Connection, name: Name, value: int | bytes) -> None:
+    """Keep a number or a key, in the place of what was there."""
     _put(conn, name, value)
 
 
@@ -83,5 +83,5 @@ def drop(conn: apsw.Connection, name: Name) -> None:
         conn.execute("DELETE FROM meta WHERE key = ?", (name,)).fetchall()
 
 
-def _put(conn: apsw.Connection, name: str, value: int | str) -> None:
+def _put(conn: apsw.Connection, name: str, value: int | str | bytes) -> None:
     conn.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (name, value)).fetchall()

@@ -19,11 +19,13 @@ Value = int | float | str | bytes | None
 Cell = tuple[int | None, tuple[Value, ...]]
 
 MAGIC = b"SQLite format 3\0"
-TABLE_LEAF, INDEX_LEAF, INDEX_INNER = 13, 10, 2
+TABLE_LEAF, INDEX_LEAF, TABLE_INNER, INDEX_INNER = 13, 10, 5, 2
 _SIZES = tuple(2**power for power in range(9, 17))
 _FIXED = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}
 _FRAME = 24
 _MOST_PAYLOAD = 1 << 30
+# A first page that tells of more pages than this behind the end is not believed.
+_MOST_CUT = 1 << 20
 
 
 class DamagedError(ValueError):
@@ -70,6 +72,7 @@ def open_pages(path: str) -> Pages:
     logged, newer, last = _log(log)
     size = size if size in _SIZES else logged or dict(FILE_PRAGMAS)["page_size"]
     count = -(-os.fstat(file).st_size // size)
+    count = _declared(head, count) if sound else count
     newer = newer if logged == size else {}
     return Pages(
         file,
@@ -81,12 +84,18 @@ def open_pages(path: str) -> Pages:
     )
 
 
+def _declared(head: bytes, count: int) -> int:
+    """How many pages a file of ``count`` has by its first page: more where its end is cut off."""
+    told = struct.unpack(">I", head[28:32])[0] if head[24:28] == head[92:96] else 0
+    return told if count < told < count + _MOST_CUT else count
+
+
 def cells(pages: Pages, number: int) -> tuple[int, list[Cell], int]:
     """(kind of the page, its rows with their numbers, how many of its rows cannot be read); a
     page without rows of a table has kind 0."""
     page = pages.read(number)
     start = 100 if number == 1 else 0
-    if len(page) < pages.size or _is_map(pages, number):
+    if len(page) < pages.size or is_map(pages, number):
         return 0, [], 0
     kind = page[start]
     if kind not in (TABLE_LEAF, INDEX_LEAF, INDEX_INNER):
@@ -109,8 +118,8 @@ def is_blank(pages: Pages, number: int) -> bool:
     return not pages.read(number).strip(b"\0")
 
 
-def _is_map(pages: Pages, number: int) -> bool:
-    """Pages that say where others belong, in a file that can shrink."""
+def is_map(pages: Pages, number: int) -> bool:
+    """Whether the page says where others belong, in a file that can shrink."""
     return number >= 2 and (number - 2) % (pages.size // 5 + 1) == 0
 
 

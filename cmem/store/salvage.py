@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import apsw
 
 from cmem.errors import ConfigError
-from cmem.store import codec, connection, functions, migrations, pages
+from cmem.store import codec, connection, functions, lost_pages, migrations, pages
 from cmem.store.pages import INDEX_INNER, INDEX_LEAF, TABLE_LEAF
 from cmem.store.rows import rows
 
@@ -63,11 +63,13 @@ class Table(NamedTuple):
 
 
 class Salvaged(NamedTuple):
-    """How many rows were saved by table, and how many places of the file could not be read."""
+    """How many rows were saved by table, and how many places of the file could not be read;
+    ``lost``: pages of each table that had rows which cannot be read, wholly or in part."""
 
     rows: dict[str, int]
     bad_pages: int
     bad_rows: int
+    lost: dict[str, int]
 
 
 def salvage(source: str, work: str, *, now: int) -> Salvaged:
@@ -105,6 +107,8 @@ def _fill(conn: apsw.Connection, source: Pages) -> Salvaged:
     known = tables(conn)
     saved: Counter[str] = Counter()
     bad_pages = bad_rows = 0
+    damaged: list[int] = []
+    roots: dict[int, str] = {}
     conn.execute("BEGIN").fetchall()
     for number in range(1, source.total + 1):
         kind, cells, bad = pages.cells(source, number)
@@ -113,11 +117,18 @@ def _fill(conn: apsw.Connection, source: Pages) -> Salvaged:
             whole = [cell for cell in cells if is_whole(table, cell[1])]
             bad += len(cells) - len(whole)
             saved[table.name] += _insert(conn, table, whole)
+        elif kind == TABLE_LEAF:
+            roots |= lost_pages.roots_on(cells)
+        if bad:
+            damaged.append(number)
         if table is not None or not cells:
             bad_rows += bad
             bad_pages += bad > 0 or (kind == 0 and pages.is_blank(source, number))
     conn.execute("COMMIT").fetchall()
-    return Salvaged(dict(sorted(saved.items())), bad_pages, bad_rows)
+    lost = lost_pages.lost(
+        source, damaged=damaged, roots=roots, whole={one.name for one in known if one.whole}
+    )
+    return Salvaged(dict(sorted(saved.items())), bad_pages, bad_rows, dict(sorted(lost.items())))
 
 
 def tables(conn: apsw.Connection) -> list[Table]:
