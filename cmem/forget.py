@@ -37,9 +37,11 @@ def purge(
     """Erase the rows of the plan from the store, from every copy below the home and from all that
     may hold their texts besides, ``word`` too; return the files that went as a whole.
 
-    The store comes last: a run that is killed in between finds the rows in it again, and knows
-    what to look for. Raises BusyError like ``erase.purge``, and CmemError for a copy that cannot
+    They are hidden first, for copies take their time; the store is erased last: a run that is
+    killed in between is finished by the next upkeep, which finds the rows and knows what to look
+    for. Raises BusyError like ``erase.purge``, and CmemError for a copy that cannot
     be changed, both when everything else is done."""
+    erase.doom(conn, plan, now=now)
     doomed = residue.find(home, conn, plan, word=word)
     residue.remove(doomed)
     reasons.blank(conn, lambda text: residue.shares(text, lambda: residue.texts(conn, plan)))

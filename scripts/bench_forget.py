@@ -1,7 +1,7 @@
 """Measure how fast memories go from a store of 10,000 to 1,000,000 documents.
 
 The stores are those of ``bench_search.py``, made below the given folder the first time; each run
-works on a copy. Told of each: when none of the rows can be found any more, when the command has
+works on a copy with three backups beside it, as many as there are by themselves. Told of each: when none of the rows can be found any more, when the command has
 ended, how long it held the lock at most (another process asks for it all the time), and whether
 eight signs of their own words are left in any file. With --check it ends with 1 when a limit is
 passed.
@@ -59,6 +59,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("folder", type=Path, help="where the stores are kept")
     parser.add_argument("--documents", type=int, action="append", help="a size; repeatable")
     parser.add_argument("--rows", type=int, default=200, help="how many memories go")
+    parser.add_argument("--backups", type=int, default=3, help="how many copies lie beside it")
     parser.add_argument("--seconds", type=int, default=3600, help="most time to make a store")
     parser.add_argument("--check", action="store_true", help="end with 1 when a limit is passed")
     wanted = parser.parse_args(argv)
@@ -68,7 +69,7 @@ def main(argv: list[str]) -> int:
         made = bench_search.build(source, size, wanted.seconds)
         home = wanted.folder / f"forgetting-{os.getpid()}"
         try:
-            _copy(source, home)
+            _copy(source, home, wanted.backups)
             passed += [f"{size}: {one}" for one in measure(home, made, wanted.rows)]
         finally:
             shutil.rmtree(home, ignore_errors=True)
@@ -77,9 +78,12 @@ def main(argv: list[str]) -> int:
     return 1 if passed and wanted.check else 0
 
 
-def _copy(source: Path, home: Path) -> None:
+def _copy(source: Path, home: Path, backups: int) -> None:
     home.mkdir(mode=0o700)
-    snapshot.take(str(source / "memory.db"), str(home / "memory.db"))
+    (home / "backups").mkdir(mode=0o700)
+    targets = [home / "backups" / f"daily-2026010{number + 1}.db" for number in range(backups)]
+    for target in (home / "memory.db", *targets):
+        snapshot.take(str(source / "memory.db"), str(target))
 
 
 def measure(home: Path, made: int, rows: int) -> Iterable[str]:

@@ -60,10 +60,7 @@ def purge(
 
     Raises BusyError when all is erased but a reader keeps the log from being cut: ``finish``
     does the rest later."""
-    with transaction(conn):
-        begin(conn)
-        moments.mark(conn, moments.HARD, now)
-    forget.hide(conn, forgotten, now=now)
+    doom(conn, forgotten, now=now)
     hidden = forget.moments_of(conn, forgotten)
     doomed = [(kind, ref) for kind, refs in forgotten.rows.items() for ref in refs]
     done = 0
@@ -80,6 +77,15 @@ def purge(
         moments.unmark(conn, moments.HARD, now)
     finish(conn)
     return len(doomed)
+
+
+def doom(conn: apsw.Connection, forgotten: Plan, *, now: int) -> None:
+    """Take the rows of the plan out of sight at once, to be erased: by ``purge``, or, where that
+    is killed, by the next upkeep."""
+    with transaction(conn):
+        begin(conn)
+        moments.mark(conn, moments.HARD, now)
+    forget.hide(conn, forgotten, now=now)
 
 
 def begin(conn: apsw.Connection) -> None:

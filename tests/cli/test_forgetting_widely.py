@@ -228,8 +228,9 @@ def test_a_damaged_backup_holds_up_neither_the_others_nor_the_store(copied: Path
     assert residue.scan(str(copied), ["operands", "return a - b"]) == []
 
 
-def test_killed_between_copies_and_store_the_next_run_does_the_rest(
-    copied: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_killed_at_the_copies_the_rows_are_out_of_sight_and_the_next_run_does_the_rest(
+    copied: Path, monkeypatch: pytest.MonkeyPatch, *, by_hand: bool
 ) -> None:
     conn = connection.open_writer(str(copied), now=samples.NOON)
     plan = forget.plan(conn, [("N", 1)])
@@ -241,8 +242,12 @@ def test_killed_between_copies_and_store_the_next_run_does_the_rest(
         patch.setattr(residue, "_purge_copy", killed)
         with pytest.raises(KeyboardInterrupt):
             residue.purge(str(copied), conn, plan, now=samples.NOON)
+    assert support.run_json("search", "operands", "--all-projects")["hits"] == []
     assert forget.plan(conn, [("N", 1)]) == plan
-    residue.purge(str(copied), conn, plan, now=samples.NOON)
+    if by_hand:
+        residue.purge(str(copied), conn, plan, now=samples.NOON)
+    else:
+        compress._maintain(str(copied), conn, now=samples.NOON + 1)
     conn.close()
     assert residue.scan(str(copied), ["operands", "return a - b"]) == []
 
