@@ -60,7 +60,8 @@ def purge(
 def _purge_copy(copy: apsw.Connection, known: Identities, now: int) -> None:
     plan = identities.known(copy, known)
     if any(plan):
-        erase.purge(copy, plan, now=now)
+        erase.purge(copy, plan, now=now, pace=erase.ALONE)
+    erase.finish(copy, pace=erase.ALONE)  # what a run that was killed has left
 
 
 def scan(home: str, pieces: Iterable[str]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem import backup, paths
 from cmem.errors import CmemError
 from cmem.failpoint import hit
-from cmem.store import carry, connection, maintain, snapshot
+from cmem.store import carry, connection, erase, maintain, snapshot
 from cmem.store.rows import value
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def restore(home: str, source: str, *, now: int, dry_run: bool) -> Restored:
             snapshot.forget_time(conn)
             there = os.path.exists(paths.memory_db(home))
             carried = carry.from_home(home, conn, now=now)
+            erase.finish(conn)  # what a run that was killed has left in the copy
             count = int(value(conn, "SELECT count(*) FROM observations WHERE hidden_at IS NULL"))
             maintain.truncate_wal(conn)
         finally:

@@ -23,6 +23,9 @@ _SLICE = 50
 # pages, some 60 ms. One that indexes few leaves it to the end of ``compress``.
 _MERGED_AFTER, _MERGES, _MERGE_PAGES = 500, 8, 64
 _indexed = [0]
+# How many parts of one size the index has before it merges them within one transaction: what
+# SQLite takes by itself, and the most that there can be, nearly.
+_PARTS, _MOST_PARTS = 16, 1900
 
 
 def add(conn: apsw.Connection, kind: str, ref: int, created_at: int) -> int:
@@ -58,6 +61,22 @@ def refresh(conn: apsw.Connection, kind: str, ref: int, change: Callable[[], Non
     change()
     if document is not None:
         _index(conn, document)
+
+
+def overwrite_at_once(conn: apsw.Connection, *, wanted: bool) -> None:
+    """Whether the index overwrites a row's terms when the row goes, as it does unless told
+    otherwise, or notes in one more part of its own that they are gone, until its parts are merged,
+    which it does not do by itself then."""
+    query = "SELECT v FROM documents_fts_config WHERE k = 'secure-delete'"
+    if bool((row(conn, query) or (0,))[0]) == wanted:
+        return
+    for name, setting in (
+        ("secure-delete", int(wanted)),
+        ("crisismerge", _PARTS if wanted else _MOST_PARTS),
+    ):
+        conn.execute(
+            "INSERT INTO documents_fts(documents_fts, rank) VALUES(?, ?)", (name, setting)
+        ).fetchall()
 
 
 def reindex(conn: apsw.Connection) -> int:

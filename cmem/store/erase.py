@@ -11,8 +11,10 @@ again is known to be unwanted.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import apsw
 
@@ -24,12 +26,24 @@ from cmem.store.moments import Moment
 from cmem.store.portable import BY_HAND
 from cmem.store.rows import row, rows, value
 
-BATCH_ROWS = 5
-BATCH_MS = 50
-MERGE_PAGES = 64
 VACUUM_PAGES = 64
 # How long to wait for readers before the log is left as it is.
 READERS_WAIT_MS = 1000
+
+
+class Pace(NamedTuple):
+    """How much goes in one transaction: ``rows``, at most ``ms`` of them, ``pages`` of the index."""
+
+    rows: int
+    ms: int
+    pages: int
+
+
+SHARED = Pace(rows=25, ms=50, pages=64)
+# The index is merged after so many transactions, before it has to do it in one.
+_MERGED_AFTER = 500
+# A copy that nobody waits for.
+ALONE = Pace(rows=1000, ms=10_000, pages=4096)
 
 # The kind of the tombstones of what turns said last.
 SAID = "said"
@@ -55,17 +69,25 @@ def purge(
     *,
     now: int,
     progress: Callable[[int, int], None] | None = None,
+    pace: Pace = SHARED,
 ) -> int:
     """Erase the rows of the plan for good; return how many there were.
 
     Raises BusyError when all is erased but a reader keeps the log from being cut: ``finish``
     does the rest later."""
     doom(conn, forgotten, now=now)
+    # The index only notes what is gone, and is rid of it by the merge of ``finish``, which is owed
+    # now: to take each row from every place at once costs ten times as much.
+    documents.overwrite_at_once(conn, wanted=False)
     hidden = forget.moments_of(conn, forgotten)
     doomed = [(kind, ref) for kind, refs in forgotten.rows.items() for ref in refs]
     done = 0
-    while done < len(doomed):
-        done += _erase_batch(conn, doomed[done : done + BATCH_ROWS])
+    for number in itertools.count(1):
+        if done >= len(doomed):
+            break
+        if number % _MERGED_AFTER == 0:
+            _merge_index(conn, pace.pages)
+        done += _erase_batch(conn, doomed[done : done + pace.rows], pace)
         if progress:
             progress(done, len(doomed))
     for turn in forgotten.turns:
@@ -75,7 +97,7 @@ def purge(
         _blank_sessions(conn, forgotten, hidden, now=now)
         moments.settle(conn, forget.over(conn, hidden))
         moments.unmark(conn, moments.HARD, now)
-    finish(conn)
+    finish(conn, pace=pace)
     return len(doomed)
 
 
@@ -93,13 +115,14 @@ def begin(conn: apsw.Connection) -> None:
     meta.put(conn, "forget_unfinished", 1)
 
 
-def finish(conn: apsw.Connection) -> bool:
+def finish(conn: apsw.Connection, *, pace: Pace = SHARED) -> bool:
     """Clean the file after erased rows, if that is still to be done; False when it is not.
 
     Raises BusyError when a reader keeps the log from being cut; run it again then."""
     if not meta.number(conn, "forget_unfinished"):
         return False
-    _merge_index(conn)
+    _merge_index(conn, pace.pages)
+    documents.overwrite_at_once(conn, wanted=True)
     _return_pages(conn)
     _cut_log(conn)
     meta.drop(conn, "forget_unfinished")
@@ -140,9 +163,9 @@ def is_unsaid(conn: apsw.Connection, session: str, names: Iterable[str], *, at: 
     return any(until is not None and at <= until for until in found)
 
 
-def _erase_batch(conn: apsw.Connection, doomed: Sequence[tuple[str, int]]) -> int:
+def _erase_batch(conn: apsw.Connection, doomed: Sequence[tuple[str, int]], pace: Pace) -> int:
     """Erase as many of these as fit into one short transaction; at least one."""
-    end = time.monotonic() + BATCH_MS / 1000
+    end = time.monotonic() + pace.ms / 1000
     done = 0
     with transaction(conn):
         for kind, ref in doomed:
@@ -216,12 +239,12 @@ def _blank_sessions(
                 tombstones.bury(conn, "N", str(uid), now=max(at.get(session, now), newest))
 
 
-def _merge_index(conn: apsw.Connection) -> None:
+def _merge_index(conn: apsw.Connection, slice_pages: int) -> None:
     """Rewrite the index in slices until nothing of removed terms is left in it.
 
     A negative number puts all segments on one level to be merged into one; positive ones go
     on with it. Fewer than two changes mean that there was nothing to do."""
-    pages = -MERGE_PAGES
+    pages = -slice_pages
     while True:
         before = conn.total_changes()
         conn.execute(
@@ -229,7 +252,7 @@ def _merge_index(conn: apsw.Connection) -> None:
         ).fetchall()
         if conn.total_changes() - before < 2 and pages > 0:
             return
-        pages = MERGE_PAGES
+        pages = slice_pages
 
 
 def _return_pages(conn: apsw.Connection) -> None:

@@ -12,7 +12,7 @@ import support
 
 from cmem import compress, paths
 from cmem import forget as residue
-from cmem.store import connection, copies, documents, forget, migrations
+from cmem.store import connection, copies, documents, erase, forget, migrations
 from cmem.store.forget import UNDO_MS
 
 QUOKKA = "The Quokka lives under the cupboard."
@@ -229,8 +229,9 @@ def test_a_damaged_backup_holds_up_neither_the_others_nor_the_store(copied: Path
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.parametrize(("module", "at"), [(residue, "_purge_copy"), (erase, "_merge_index")])
 def test_killed_at_the_copies_the_rows_are_out_of_sight_and_the_next_run_does_the_rest(
-    copied: Path, monkeypatch: pytest.MonkeyPatch, *, by_hand: bool
+    copied: Path, monkeypatch: pytest.MonkeyPatch, module: Any, at: str, *, by_hand: bool
 ) -> None:
     conn = connection.open_writer(str(copied), now=samples.NOON)
     plan = forget.plan(conn, [("N", 1)])
@@ -239,7 +240,7 @@ def test_killed_at_the_copies_the_rows_are_out_of_sight_and_the_next_run_does_th
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(residue, "_purge_copy", killed)
+        patch.setattr(module, at, killed)
         with pytest.raises(KeyboardInterrupt):
             residue.purge(str(copied), conn, plan, now=samples.NOON)
     assert support.run_json("search", "operands", "--all-projects")["hits"] == []
@@ -249,6 +250,12 @@ def test_killed_at_the_copies_the_rows_are_out_of_sight_and_the_next_run_does_th
     else:
         compress._maintain(str(copied), conn, now=samples.NOON + 1)
     conn.close()
+    # Rows that go later are overwritten in the index at once again.
+    settings = "SELECT k, v FROM documents_fts_config WHERE k IN ('secure-delete', 'crisismerge')"
+    for path in (paths.memory_db(str(copied)), *copies.paths(str(copied))):
+        done = apsw.Connection(path)
+        assert dict(done.execute(settings).fetchall()) == {"secure-delete": 1, "crisismerge": 16}
+        done.close()
     assert residue.scan(str(copied), ["operands", "return a - b"]) == []
 
 

@@ -253,7 +253,9 @@ def test_not_a_byte_of_a_forgotten_text_is_left(home, store, session):
     assert plan.summaries == (summary,)
     told_progress = []
     total = erase.purge(store, plan, now=T0, progress=lambda *at: told_progress.append(at))
-    assert (total, told_progress) == (4, [(4, 4)])
+    # How many transactions it takes depends on how fast the machine is.
+    assert (total, told_progress[-1]) == (4, (4, 4))
+    assert told_progress == sorted(set(told_progress))
     store.execute("INSERT INTO documents_fts(documents_fts, rank) VALUES('integrity-check', 1)")
     assert store.pragma("integrity_check") == "ok"
     assert found(store, "glac021ier021reical") == ["O21", "P21", "T21"]
