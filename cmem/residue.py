@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import fsutil, paths
-from cmem.store import folded, identities, stored_text
+from cmem.store import folded, forget, identities, stored_text
 
 if TYPE_CHECKING:
     import apsw
@@ -55,6 +55,12 @@ def find(home: str, conn: apsw.Connection, plan: Plan, *, word: str = "") -> Doo
     return Doomed(
         tuple(_aside(home, identities.first_told(conn, plan))), events, tuple(_left(home))
     )
+
+
+def put_aside(home: str, conn: apsw.Connection, observation: int) -> tuple[str, ...]:
+    """What was put aside since the observation was told, and so may hold words of it."""
+    told = forget.Plan(observations=(observation,))
+    return tuple(_aside(home, identities.first_told(conn, told)))
 
 
 def remove(doomed: Doomed) -> None:

@@ -12,15 +12,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cmem import forget as everywhere
-from cmem import settings
-from cmem.cli import asking, observations, output, place
+from cmem import residue, settings
+from cmem.cli import asking, boundary, observations, output, place
 from cmem.cli.writing import beside, writer
 from cmem.errors import CmemError, UsageError
+from cmem.plural import counted
 from cmem.store import copies, edits, erase, forget, released
 from cmem.store.rows import rows, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import apsw
 
@@ -48,17 +49,30 @@ def run(values: Mapping[str, Any]) -> int:
 
 def _change(ref: int, values: Mapping[str, Any], *, old: Words, new: Words) -> int:
     edits.check_length(old, new)
+    telling = any(getattr(old, name) != getattr(new, name) for name in TELLING)
+    doomed: tuple[str, ...] = ()
     if values["dry_run"] or new == old:
-        return _print(ref, values, old=old, new=new)
+        if telling:
+            with beside() as conn:
+                doomed = residue.put_aside(place.home(), conn, ref)
+        return _print(ref, values, old=old, new=new, removed=doomed)
     with writer(take_in=False) as conn:
         edits.check(conn, ref, old=old, new=new)
         # The copies first: whoever is interrupted then finds the old words and edits again.
+        if telling:
+            doomed = residue.put_aside(place.home(), conn, ref)
+            residue.remove(residue.Doomed(doomed, (), ()))
         _edit_copies(conn, ref, new)
         edits.edit(conn, ref, old=old, new=new, now=place.now_ms())
-        if any(getattr(old, name) != getattr(new, name) for name in TELLING):
+        if telling:
             _remove_repeated(conn, ref)
         erase.finish(conn)
-    return _print(ref, values, old=old, new=new)
+    if doomed:
+        boundary.complain(
+            f"{counted(len(doomed), 'folder')} of damaged files went along, for nobody can take "
+            f"words out of them: {', '.join(doomed)}"
+        )
+    return _print(ref, values, old=old, new=new, removed=doomed)
 
 
 def _remove_repeated(conn: apsw.Connection, ref: int) -> None:
@@ -184,16 +198,21 @@ def parse(text: str, old: Words) -> Words:
 # --- what is told --------------------------------------------------------------------------
 
 
-def _print(ref: int, values: Mapping[str, Any], *, old: Words, new: Words) -> int:
+def _print(
+    ref: int, values: Mapping[str, Any], *, old: Words, new: Words, removed: Sequence[str]
+) -> int:
     changed = [name for name in old._fields if getattr(old, name) != getattr(new, name)]
     if values["json"]:
         done = bool(changed) and not values["dry_run"]
-        output.write_json({"id": f"O{ref}", "changed": changed, "done": done} | new._asdict())
+        document = {"id": f"O{ref}", "changed": changed, "done": done, "removed_files": removed}
+        output.write_json(document | new._asdict())
         return 0
     if not changed:
         text = f"O{ref} says that already; nothing was changed."
     elif values["dry_run"]:
         text = f"Would change of O{ref}: {', '.join(changed)}."
+        if removed:
+            text += f" Damaged files that may hold what it says go along: {', '.join(removed)}."
     else:
         text = f"Changed of O{ref}: {', '.join(changed)}. What it said before is gone."
     output.write_lines([output.plain(text)])

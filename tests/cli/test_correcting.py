@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,29 @@ def test_the_old_words_are_in_no_file_backups_included(home: Path) -> None:
     assert residue.scan(str(home), ["quokka", "cupboard"]) == []
     assert len(copies.paths(str(home))) == 1
     assert found("sun") == [ref]
+
+
+def test_damaged_files_that_may_hold_the_old_words_go_along_and_are_named(home: Path) -> None:
+    earlier = home / "quarantine" / "memory-1700000000000"
+    earlier.mkdir(parents=True)
+    ref = note("The quokka sleeps under the cupboard.", "--title", "Quokka cupboard")
+    damaged = home / "quarantine" / f"memory-{time.time_ns() // 1_000_000}"
+    damaged.mkdir()
+    (damaged / "memory.db").write_bytes(b"the quokka sleeps")
+    run_json("edit", ref, "--type", "decision")
+    assert damaged.exists()  # no word went
+    look = run_json("edit", ref, "--title", "A cat", "--text", "It sleeps.", "--dry-run")
+    assert (look["removed_files"], damaged.exists()) == ([str(damaged)], True)
+    done = run_cmem("edit", ref, "--title", "A cat", "--text", "It sleeps in the sun.")
+    assert done.stdout.decode() == (
+        f"Changed of {ref}: title, narrative. What it said before is gone.\n"
+    )
+    assert done.stderr.decode() == (
+        "cmem: 1 folder of damaged files went along, for nobody can take words out of them: "
+        f"{damaged}\n"
+    )
+    assert residue.scan(str(home), ["quokka", "cupboard"]) == []
+    assert earlier.exists()
 
 
 def test_secrets_are_cut_from_an_edit(home: Path) -> None:
