@@ -65,7 +65,8 @@ def take(home: str, target: str, *, now: int) -> Backup:
 
 
 def daily(home: str, conn: apsw.Connection, *, keep: int, now: int) -> tuple[str, ...]:
-    """Make today's copy, if it is not there, and delete all but the newest ``keep`` of its kind.
+    """Make today's copy, if it is not there, and delete all but the newest ``keep`` of its kind,
+    and the newest ``keep`` that hold anything: no number of empty copies puts one of them out.
 
     A store that was made today has none yet. Returns what the user should know: no room."""
     today = time.strftime("%Y%m%d", time.localtime(now / 1000))
@@ -80,8 +81,12 @@ def daily(home: str, conn: apsw.Connection, *, keep: int, now: int) -> tuple[str
         return (f"today's backup was not made: {error}",)
     hit("backup_before_rotation")
     folder = os.path.dirname(path)
-    for name in sorted(filter(_DAILY.fullmatch, os.listdir(folder)))[:-keep]:
-        snapshot.remove(os.path.join(folder, name))
+    made = sorted(os.path.join(folder, one) for one in os.listdir(folder) if _DAILY.fullmatch(one))
+    if len(made) > keep:
+        kept = {*made[-keep:], *list(filter(snapshot.holds_memory, made))[-keep:]}
+        for one in made:
+            if one not in kept:
+                snapshot.remove(one)
     return ()
 
 
@@ -92,14 +97,16 @@ def listed(home: str) -> list[Backup]:
 
 
 def find(home: str, text: str) -> str:
-    """The file that a name among the backups, a path or ``latest`` means.
+    """The file that a name among the backups, a path or ``latest`` means: the newest that holds
+    anything.
 
     Raises CmemError where there is none."""
     if text == "latest":
         sound = [one for one in listed(home) if not one.damage]
         if not sound:
             raise CmemError("there is no backup yet; `cmem backup` makes one")
-        return sound[0].path
+        newest = [one.path for one in sound]
+        return next(filter(snapshot.holds_memory, newest), newest[0])
     inside = os.path.join(home, FOLDER, text)
     for path in (inside, os.path.abspath(text)):
         if os.path.isfile(path):

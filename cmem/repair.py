@@ -61,7 +61,7 @@ def repair(home: str, *, now: int) -> Repaired:
     Raises CmemError where there is nothing that could be saved."""
     path = paths.memory_db(home)
     if not os.path.lexists(path):
-        return NOTHING
+        return _without_file(home, now=now)
     if os.path.islink(path) or not os.path.isfile(path):
         raise CmemError(f"{path} is no file; move it away")
     found = tending.faults(home)
@@ -98,6 +98,18 @@ def _is_ahead(home: str, *, now: int) -> bool:
         return future.find(conn, now=now).rows > 0
     finally:
         conn.close()
+
+
+def _without_file(home: str, *, now: int) -> Repaired:
+    """What the log has; nothing to repair, where there never was a memory. Raises ConfigError where
+    there are backups of one."""
+    if os.path.exists(paths.memory_db(home) + "-wal"):
+        os.close(os.open(paths.memory_db(home), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        return _salvage(home, now=now)
+    conn = connection.open_reader(home)
+    if conn is not None:
+        conn.close()
+    return NOTHING
 
 
 def _copy_aside(home: str, *, now: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -15,8 +16,8 @@ import pytest
 import samples
 from support import ROOT, clean_env, run_cmem, run_json
 
-from cmem import backup, compress, paths
-from cmem.errors import CmemError
+from cmem import backup, compress, paths, repair, restore
+from cmem.errors import CmemError, ConfigError
 from cmem.settings import load
 from cmem.store import connection, copies, edits, forget, snapshot
 from cmem.store.rows import rows, value
@@ -182,6 +183,77 @@ def test_what_a_damaged_memory_leaves_alone_are_the_old_copies(calc: Path) -> No
     with pytest.raises(CmemError):
         snapshot.take(paths.memory_db(str(calc)), str(calc / "backups" / "daily-29990101.db"))
     assert [(calc / "backups" / name).read_bytes() for name in names(calc)] == [kept]
+
+
+@pytest.mark.parametrize("size", [None, 0, 1])
+def test_a_memory_that_is_gone_is_not_begun_anew_over_its_backups(
+    size: int | None, calc: Path
+) -> None:
+    for day in (1, 2, 3):
+        maintain(calc, day)
+    kept = {name: (calc / "backups" / name).read_bytes() for name in names(calc)}
+    for path in calc.glob("memory.db*"):
+        path.unlink()
+    if size is not None:
+        (calc / "memory.db").write_bytes(bytes(size))
+    what = "missing" if size is None else "empty"
+    told = (
+        f"{calc}/memory.db is {what}, but there are backups of it; run `cmem backup restore "
+        "latest`, or, to begin anew, move the folder backups away"
+    )
+    for day in (4, 5, 6, 7):
+        with pytest.raises(ConfigError) as raised:
+            maintain(calc, day)
+        assert str(raised.value) == told
+    with pytest.raises(ConfigError):
+        connection.open_reader(str(calc))
+    with pytest.raises(CmemError, match="backup restore latest"):
+        repair.repair(str(calc), now=samples.NOON)
+    # A hook goes on, and its person is told.
+    start = {"session_id": "new", "cwd": "/src/calc", "hook_event_name": "SessionStart"}
+    done = run_cmem(
+        "hook",
+        "claude-code",
+        "SessionStart",
+        stdin=json.dumps(start | {"source": "startup"}).encode(),
+    )
+    assert (done.returncode, done.stdout.decode()) == (
+        0,
+        '{"systemMessage":"cmem: memory.db is damaged; run `cmem doctor --repair`"}\n',
+    )
+    assert kept == {name: (calc / "backups" / name).read_bytes() for name in names(calc)}
+    back = restore.restore(
+        str(calc), backup.find(str(calc), "latest"), now=samples.NOON, dry_run=False
+    )
+    assert (back.observations, back.unread) == (2, size is not None)
+    assert names(calc) == sorted(kept)  # of nothing no copy is kept
+    maintain(calc, 8)
+
+
+def test_copies_that_hold_something_are_kept_from_empty_ones(calc: Path) -> None:
+    maintain(calc, 1)
+    maintain(calc, 2)
+    full = [calc / "backups" / name for name in names(calc)]
+    conn = connection.open_writer(str(calc), now=samples.NOON)
+    conn.execute("DELETE FROM documents").fetchall()
+    conn.close()
+    for day in (3, 4, 5, 6, 7):
+        maintain(calc, day)
+    assert len(names(calc)) == 5
+    assert all(path.exists() for path in full)
+    assert backup.find(str(calc), "latest") == str(full[-1])
+
+
+def test_an_empty_file_is_no_copy_to_put_back(calc: Path, tmp_path: Path) -> None:
+    before = (calc / "memory.db").read_bytes()
+    for size in (0, 1):
+        (tmp_path / "empty.db").write_bytes(bytes(size))
+        done = run_cmem("backup", "restore", str(tmp_path / "empty.db"), "--yes")
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert done.stderr.decode() == (
+            f"cmem: {tmp_path}/empty.db cannot be restored: it is empty\n"
+        )
+    assert (calc / "memory.db").read_bytes() == before
 
 
 # --- back again ----------------------------------------------------------------------------

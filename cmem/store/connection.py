@@ -61,8 +61,11 @@ WRITER_PRAGMAS = (
 def open_writer(home: str, *, now: int) -> apsw.Connection:
     """Open memory.db for writing, created (0600) and migrated to the newest schema.
 
-    Raises ConfigError when the file is no store, or one of a newer cmem."""
+    Raises ConfigError when the file is no store, or one of a newer cmem, or when it is gone and
+    there are backups of it."""
     path = paths.memory_db(home)
+    if _holds_nothing(path):
+        _refuse_anew(home, path)
     _create(home, path)
     try:
         conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
@@ -82,9 +85,11 @@ def open_reader(home: str, *, index: bool = True) -> apsw.Connection | None:
     """Open memory.db read-only; None when there is no store yet. Without ``index`` the
     functions behind the full-text index are not loaded: a session start needs none.
 
-    A file of a newer cmem is readable too. Raises ConfigError when it is no database."""
+    A file of a newer cmem is readable too. Raises ConfigError when it is no database, or gone or
+    empty although there are backups of it."""
     path = paths.memory_db(home)
     if not os.path.exists(path):
+        _refuse_anew(home, path)
         return None
     try:
         conn = _open_where_possible(path, index)
@@ -94,8 +99,25 @@ def open_reader(home: str, *, index: bool = True) -> apsw.Connection | None:
         raise ConfigError(f"cannot open {path}: {error}") from error
     if not _has_tables(conn):
         conn.close()
+        if _holds_nothing(path):
+            _refuse_anew(home, path)
         return None
     return conn
+
+
+def _holds_nothing(path: str) -> bool:
+    """Whether the file is not there or empty; SQLite takes one byte for none."""
+    try:
+        return os.stat(path).st_size <= 1
+    except OSError:
+        return True
+
+
+def _refuse_anew(home: str, path: str) -> None:
+    if os.path.exists(path + "-wal") or os.path.exists(os.path.join(home, "backups")):
+        from cmem.store import vanished
+
+        vanished.refuse(home, path)
 
 
 def begin_reading(conn: apsw.Connection) -> None:

@@ -71,16 +71,31 @@ def look(path: str) -> Look:
 
 
 def check(path: str) -> str:
-    """The first damage that a complete search finds, "" for none."""
+    """The first damage that a complete search finds, "" for none. A file that is no store at all
+    is damaged."""
     try:
         conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
+            if not value(conn, "SELECT count(*) FROM sqlite_schema"):
+                return "it is empty"
             found = str(value(conn, "PRAGMA quick_check(1)"))
         finally:
             conn.close()
     except apsw.Error as error:
         return str(error)
     return "" if found == "ok" else found
+
+
+def holds_memory(path: str) -> bool:
+    """Whether there is anything to be found in the copy; False where it cannot be read."""
+    try:
+        conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            return bool(value(conn, "SELECT EXISTS(SELECT 1 FROM documents)"))
+        finally:
+            conn.close()
+    except apsw.Error:
+        return False
 
 
 def settle(path: str) -> None:
