@@ -140,6 +140,16 @@ for n in range(100000):
         writer.kill()
 
 
+def test_a_copy_does_not_go_to_standard_output_nor_into_a_file_of_that_name(calc: Path) -> None:
+    done = run_cmem("backup", "-", cwd=calc)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (
+        2,
+        b"",
+        "cmem: a copy is a file: name one, for example ./memory.db\n",
+    )
+    assert not (calc / "-").exists()
+
+
 # --- every day -----------------------------------------------------------------------------
 
 

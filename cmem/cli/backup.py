@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cmem import backup, restore
-from cmem.cli import asking, output, place
+from cmem.cli import asking, boundary, output, place
 from cmem.cli.prune import amount
 from cmem.cli.writing import locked, writer
 from cmem.errors import CmemError, UsageError
 from cmem.plural import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from cmem.backup import Backup
     from cmem.cli.output import Line
@@ -20,8 +22,11 @@ if TYPE_CHECKING:
 
 
 def run(values: Mapping[str, Any]) -> int:
-    """Take in what waits and copy the memory."""
-    with writer(take_in=True):
+    """Take in what waits and copy the memory; where the data home cannot be written to, which is
+    when a copy is needed most, as it is."""
+    if values["file"] == "-":
+        raise UsageError("a copy is a file: name one, for example ./memory.db")
+    with _taken_in(values["file"]):
         made = backup.take(place.home(), values["file"], now=place.now_ms())
     if values["json"]:
         output.write_json(made._asdict())
@@ -29,6 +34,20 @@ def run(values: Mapping[str, Any]) -> int:
         told = f"Copied {counted(made.observations, 'observation')} ({amount(made.bytes)}) to {made.path}"
         output.write_lines([output.plain(told)])
     return 0
+
+
+@contextmanager
+def _taken_in(target: str) -> Iterator[None]:
+    with ExitStack() as held:
+        try:
+            held.enter_context(writer(take_in=True))
+        except OSError as error:
+            if not target or error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+                raise
+            boundary.complain(
+                "the data home cannot be written to, so what waits to be taken in is not in the copy"
+            )
+        yield
 
 
 def run_list(values: Mapping[str, Any]) -> int:

@@ -92,7 +92,7 @@ def open_reader(home: str, *, index: bool = True) -> apsw.Connection | None:
         _refuse_anew(home, path)
         return None
     try:
-        conn = _open_where_possible(path, index)
+        conn = open_where_possible(path, index)
     except apsw.NotADBError as error:
         raise _no_database(path) from error
     except UnicodeEncodeError as error:
@@ -263,7 +263,7 @@ def _set(conn: apsw.Connection, pragmas: "tuple[tuple[str, int | str], ...]") ->
 # --- readers -----------------------------------------------------------------------------
 
 
-def _open_where_possible(path: str, index: bool) -> apsw.Connection:
+def open_where_possible(path: str, index: bool) -> apsw.Connection:
     """Open read-only, in a read-only directory too.
 
     SQLite needs -wal and -shm beside the file. Where it may not make them, the file alone is

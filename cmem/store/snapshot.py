@@ -14,7 +14,7 @@ import apsw
 
 from cmem.errors import BusyError, CmemError, ConfigError
 from cmem.store import meta
-from cmem.store.connection import WRITER_WAIT_MS, busy_handler
+from cmem.store.connection import WRITER_WAIT_MS, busy_handler, open_where_possible
 from cmem.store.rows import rows, value
 
 PARTS = ("", "-journal", "-wal", "-shm")
@@ -148,7 +148,7 @@ def fsync(path: str) -> None:
 
 
 def _copy(source_path: str, target_path: str, at: int | None) -> None:
-    source = apsw.Connection(source_path, flags=apsw.SQLITE_OPEN_READONLY)
+    source = open_where_possible(source_path, index=False)
     target = apsw.Connection(target_path)
     try:
         source.execute("BEGIN").fetchall()

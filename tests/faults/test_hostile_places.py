@@ -11,12 +11,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
+import samples
 from hookrun import argv, entries, kinds, line, ready, silent, spilled
-from support import ROOT, clean_env, payload_bytes, run_json
+from support import ROOT, clean_env, payload_bytes, run_cmem, run_json
 from sweeping import assert_sound, kept, remember, tool
 
 from cmem import launcher, spool
+from cmem.store import connection
 
 Done = subprocess.CompletedProcess[bytes]
 SECRET_NAME = "ghp_"  # the gate's word alone: the hook loads json and re for it
@@ -369,6 +372,34 @@ def test_a_read_only_home_is_silence(small: Path, tmp_path: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
     assert silent(sh(script, tool("b"), quiet()))
     assert kinds(small) == (1, 0, 0)
+
+
+def test_of_a_read_only_home_a_copy_can_be_made_elsewhere(small: Path, tmp_path: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=4m", str(small)], check=True)
+    samples.calc(small).close()
+    conn = connection.open_writer(str(small), now=samples.NOON)
+    conn.execute("UPDATE observations SET title = 'newest' WHERE id = 1").fetchall()
+    for part in ("memory.db", "memory.db-wal"):  # as a run that was killed leaves them
+        shutil.copy(small / part, tmp_path / part)
+    conn.close()
+    for logged in (False, True):
+        if logged:
+            for part in ("memory.db", "memory.db-wal"):
+                shutil.copy(tmp_path / part, small / part)
+        subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
+        target = tmp_path / f"copy-{logged}.db"
+        done = run_cmem("backup", str(target), CMEM_HOME=str(small))
+        assert (done.returncode, done.stderr.decode()) == (
+            0,
+            "cmem: the data home cannot be written to, so what waits to be taken in is not in the "
+            "copy\n",
+        )
+        assert done.stdout.startswith(b"Copied 2 observations (")
+        copy = apsw.Connection(str(target))
+        query = "SELECT title FROM observations WHERE id = 1"
+        assert copy.execute(query).fetchall() == [("newest",)]
+        copy.close()
+        subprocess.run(["mount", "-o", "remount,rw", str(small)], check=True)
 
 
 @pytest.mark.parametrize("blocks", [1, 8, 64])
