@@ -338,6 +338,20 @@ def test_the_newer_one_stands_for_the_older_one_until_undone(home: Path) -> None
     assert home
 
 
+def test_of_a_forgotten_one_in_between_the_newest_takes_the_place(home: Path) -> None:
+    first, second, third = (note(f"Quokka {word}.") for word in ("one", "two", "three"))
+    run_json("supersede", first, second)
+    run_json("supersede", second, third)
+    run_json("forget", second)
+    assert found("quokka") == [third]
+    assert item(first)["superseded_by"] == third
+    run_json("forget", third)
+    assert found("quokka") == [first]
+    run_json("forget", third, "--undo")
+    assert found("quokka") == [third]
+    assert home
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
