@@ -50,6 +50,7 @@ def restore(home: str, source: str, *, now: int, dry_run: bool) -> Restored:
         try:
             snapshot.forget_time(conn)
             there = os.path.exists(paths.memory_db(home))
+            whole = not connection.log_is_damaged(paths.memory_db(home))
             carried = carry.from_home(home, conn, now=now)
             erase.finish(conn)  # what a run that was killed has left in the copy
             count = int(value(conn, "SELECT count(*) FROM observations WHERE hidden_at IS NULL"))
@@ -58,7 +59,9 @@ def restore(home: str, source: str, *, now: int, dry_run: bool) -> Restored:
             conn.close()
         found = carried or carry.Carried()
         aside = "" if dry_run else exchange(home, work, now=now)
-        return Restored(source, count, *found, aside, unread=there and carried is None)
+        return Restored(
+            source, count, *found, aside, unread=there and (carried is None or not whole)
+        )
 
 
 @contextmanager
@@ -109,7 +112,9 @@ def _keep_sound(home: str, *, now: int) -> str:
     """Copy the present memory to the backups, so that what is forgotten later goes from it too;
     "" where it is not there or cannot be copied."""
     path = paths.memory_db(home)
-    if not os.path.isfile(path) or os.path.islink(path) or snapshot.check(path):
+    if not os.path.isfile(path) or os.path.islink(path):
+        return ""
+    if connection.log_is_damaged(path) or snapshot.check(path):
         return ""
     target = backup.free_name(home, "before-restore", now=now)
     snapshot.take(path, target, at=now)

@@ -16,7 +16,8 @@ from support import run_cmem, run_json
 
 from cmem import backup, paths, repair
 from cmem import forget as everywhere
-from cmem.store import connection, copies, forget, mend, pages, salvage, state
+from cmem.errors import ConfigError
+from cmem.store import check, connection, copies, forget, mend, pages, salvage, state
 from cmem.store.rows import rows
 
 NOW = samples.NOON + samples.DAY
@@ -321,6 +322,97 @@ def test_what_is_only_in_the_log_comes_back_without_the_first_page(home: Path) -
     repair.repair(str(home), now=NOW)
     conn = apsw.Connection(str(home / "memory.db"))
     assert rows(conn, "SELECT narrative FROM observations WHERE id = 9") == [("newest words",)]
+
+
+def with_a_log(home: Path) -> None:
+    """Leave four transactions in the log alone, as a run that was killed does."""
+    conn = connection.open_writer(str(home), now=NOW)
+    conn.pragma("wal_autocheckpoint", 0)
+    for number in range(4):
+        turn = samples.turn(conn, 1, 100 + number)
+        with connection.transaction(conn):
+            samples.observation(conn, 1, 1, turn, title=f"Logged {number}", narrative="x" * 3000)
+    for part in ("", "-wal"):
+        shutil.copy(f"{home}/memory.db{part}", home.parent / f"kept{part}")
+    conn.close()
+    for part in ("", "-wal"):
+        shutil.move(home.parent / f"kept{part}", f"{home}/memory.db{part}")
+    (home / "memory.db-shm").unlink(missing_ok=True)
+
+
+LOGGED = "SELECT title FROM observations WHERE title LIKE 'Logged%' ORDER BY title"
+
+
+def logged(home: Path) -> list[str]:
+    conn = connection.open_reader(str(home))
+    assert conn is not None
+    try:
+        return [str(title)[-1] for (title,) in rows(conn, LOGGED)]
+    finally:
+        conn.close()
+
+
+@pytest.mark.parametrize(
+    ("at", "what", "seen", "saved"),
+    [
+        (0, bytes(32), [], ["0", "1", "2", "3"]),
+        (60, b"\xff" * 20, [], ["0", "1", "2", "3"]),
+        (0.5, b"\xff" * 50, ["0", "1"], ["0", "1", "2", "3"]),
+    ],
+    ids=["head", "first frame", "in the middle"],
+)
+def test_of_a_damaged_log_what_lies_behind_the_damage_is_saved(
+    at: float, what: bytes, seen: list[str], saved: list[str], home: Path
+) -> None:
+    with_a_log(home)
+    log = home / "memory.db-wal"
+    before = log.stat().st_size
+    with log.open("r+b") as file:
+        file.seek(at if isinstance(at, int) else int(before * at))
+        file.write(what)
+    assert logged(home) == seen  # a reader sees less, and changes nothing
+    with pytest.raises(ConfigError, match=r"memory\.db-wal is damaged.*doctor --repair"):
+        connection.open_writer(str(home), now=NOW)
+    found = check.look(str(home), within_ms=5000)
+    assert found is not None
+    assert found.damage == "memory.db-wal is damaged, and what it holds would be lost"
+    done = repair.repair(str(home), now=NOW)
+    assert logged(home) == saved
+    assert_sound(home)
+    assert (Path(done.kept) / "memory.db-wal").stat().st_size == before
+    connection.open_writer(str(home), now=NOW).close()
+    assert repair.repair(str(home), now=NOW) == repair.NOTHING
+
+
+@pytest.mark.parametrize("left", [0, None])
+def test_a_log_without_its_file_is_kept_and_read_out(left: int | None, home: Path) -> None:
+    with_a_log(home)
+    (home / "memory.db").unlink()
+    if left is not None:
+        (home / "memory.db").write_bytes(b"")
+    what = "missing" if left is None else "empty"
+    told = rf"memory\.db is {what}, but its log is there; run `cmem doctor --repair`"
+    for opened in (connection.open_reader, lambda at: connection.open_writer(at, now=NOW)):
+        with pytest.raises(ConfigError, match=told):
+            opened(str(home))
+    repair.repair(str(home), now=NOW)
+    assert "3" in logged(home)
+    assert_sound(home)
+
+
+def test_a_log_that_is_in_use_or_torn_at_its_end_is_not_damaged(home: Path) -> None:
+    with_a_log(home)
+    path = str(home / "memory.db")
+    with open(path + "-wal", "ab") as file:
+        file.write(bytes(range(256)) * 40)  # a transaction that was not committed
+    assert not connection.log_is_damaged(path)
+    conn = connection.open_writer(str(home), now=NOW)
+    conn.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+    for number in range(3):  # over the frames of before
+        conn.execute("UPDATE meta SET value = value WHERE key = 'hmac_key'").fetchall()
+        conn.execute("INSERT INTO seen_events VALUES(?, 1)", (str(number),)).fetchall()
+        assert not connection.log_is_damaged(path)
+    conn.close()
 
 
 def test_a_damaged_index_is_built_anew_in_its_place(home: Path) -> None:

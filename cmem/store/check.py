@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import apsw
 
+from cmem import paths
 from cmem.errors import CmemError
 from cmem.store import connection, evidence, meta, migrations, segment
 from cmem.store.rows import rows, value
@@ -60,6 +61,8 @@ def look(home: str, *, within_ms: int) -> State | None:
     try:
         schema = int(conn.pragma("user_version"))
         damage, complete = quick_check(conn, within_ms=within_ms)
+        if connection.log_is_damaged(paths.memory_db(home)):
+            damage = connection.LOG_DAMAGED
         if damage or schema != SCHEMA:
             return State(schema, damage, complete)
         documents, indexed = (int(value(conn, query)) for query in (_DOCUMENTS, _INDEXED))

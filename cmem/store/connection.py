@@ -40,6 +40,10 @@ READER_WAIT_MS = 250
 # blocks from a cold disk; incremental vacuum lets retention give space back in slices.
 FILE_PRAGMAS = (("page_size", 8192), ("auto_vacuum", 2))
 
+LOG_DAMAGED = "memory.db-wal is damaged, and what it holds would be lost"
+# Reading a log of 4 MiB takes about 0.2 s.
+_MOST_LOG = 16 * 1024 * 1024
+
 _left: "list[apsw.Connection]" = []
 
 COMMON_PRAGMAS = (
@@ -67,6 +71,8 @@ def open_writer(home: str, *, now: int) -> apsw.Connection:
     if _holds_nothing(path):
         _refuse_anew(home, path)
     _create(home, path)
+    if log_is_damaged(path):  # SQLite would overwrite what it holds
+        raise ConfigError(f"{LOG_DAMAGED}; run `cmem doctor --repair`")
     try:
         conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     except (apsw.Error, UnicodeEncodeError) as error:
@@ -88,7 +94,7 @@ def open_reader(home: str, *, index: bool = True) -> apsw.Connection | None:
     A file of a newer cmem is readable too. Raises ConfigError when it is no database, or gone or
     empty although there are backups of it."""
     path = paths.memory_db(home)
-    if not os.path.exists(path):
+    if _holds_nothing(path):  # SQLite would delete a log beside it
         _refuse_anew(home, path)
         return None
     try:
@@ -99,10 +105,22 @@ def open_reader(home: str, *, index: bool = True) -> apsw.Connection | None:
         raise ConfigError(f"cannot open {path}: {error}") from error
     if not _has_tables(conn):
         conn.close()
-        if _holds_nothing(path):
-            _refuse_anew(home, path)
         return None
     return conn
+
+
+def log_is_damaged(path: str) -> bool:
+    """Whether the log of the database has what SQLite does not see any more. It is read only where
+    there is one, which is while others are at work or after a kill; a long one is not."""
+    try:
+        size = os.stat(path + "-wal").st_size
+    except OSError:
+        return False
+    if not 0 < size <= _MOST_LOG:
+        return False
+    from cmem.store import log_pages
+
+    return log_pages.is_damaged(path, FILE_PRAGMAS[0][1])
 
 
 def _holds_nothing(path: str) -> bool:

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
 from typing import NamedTuple
 
+from cmem.store import log_pages
 from cmem.store.connection import FILE_PRAGMAS
+from cmem.store.log_pages import SIZES, Log
 
 Value = int | float | str | bytes | None
 Cell = tuple[int | None, tuple[Value, ...]]
 
 MAGIC = b"SQLite format 3\0"
 TABLE_LEAF, INDEX_LEAF, TABLE_INNER, INDEX_INNER = 13, 10, 5, 2
-_SIZES = tuple(2**power for power in range(9, 17))
 _FIXED = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}
-_FRAME = 24
 _MOST_PAYLOAD = 1 << 30
 # A first page that tells of more pages than this behind the end is not believed.
 _MOST_CUT = 1 << 20
@@ -69,8 +68,9 @@ def open_pages(path: str) -> Pages:
     sound = head[:16] == MAGIC and len(head) == 100
     size = struct.unpack(">H", head[16:18])[0] if sound else 0
     size = 65536 if size == 1 else size
-    logged, newer, last = _log(log)
-    size = size if size in _SIZES else logged or dict(FILE_PRAGMAS)["page_size"]
+    known = size if size in SIZES else dict(FILE_PRAGMAS)["page_size"]
+    logged, newer, last, _damaged = log_pages.read(log, known) if log is not None else Log()
+    size = size if size in SIZES else logged or known
     count = -(-os.fstat(file).st_size // size)
     count = _declared(head, count) if sound else count
     newer = newer if logged == size else {}
@@ -215,54 +215,3 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 128:
             return found, at + step + 1
     raise DamagedError
-
-
-# --- the log -------------------------------------------------------------------------------
-
-
-def _log(log: int | None) -> tuple[int, dict[int, int], int]:
-    """(page size, page number to place of its newest committed state, pages of the file)."""
-    head = os.pread(log, 32, 0) if log is not None else b""
-    if log is None or len(head) < 32:
-        return 0, {}, 0
-    magic, _version, size, _sequence, *salts = struct.unpack(">6I", head[:24])
-    order = {0x377F0682: "<", 0x377F0683: ">"}.get(magic, "")
-    if not order or size not in _SIZES:
-        return 0, {}, 0
-    sums = _sum(order, head[:24], (0, 0))
-    if sums != struct.unpack(">2I", head[24:]):
-        return 0, {}, 0
-    committed: dict[int, int] = {}
-    pending: dict[int, int] = {}
-    last = 0
-    for at, number, pages in _frames(log, order, size, salts=salts, sums=sums):
-        pending[number] = at
-        if pages:
-            committed |= pending
-            pending, last = {}, pages
-    return size, committed, last
-
-
-def _frames(
-    log: int, order: str, size: int, *, salts: list[int], sums: tuple[int, int]
-) -> Iterator[tuple[int, int, int]]:
-    at = 32
-    while True:
-        frame = os.pread(log, _FRAME + size, at)
-        if len(frame) < _FRAME + size:
-            return
-        number, pages, *rest = struct.unpack(">6I", frame[:_FRAME])
-        sums = _sum(order, frame[:8] + frame[_FRAME:], sums)
-        if rest != [*salts, *sums] or not number:
-            return
-        yield at + _FRAME, number, pages
-        at += _FRAME + size
-
-
-def _sum(order: str, data: bytes, sums: tuple[int, int]) -> tuple[int, int]:
-    one, two = sums
-    words = struct.unpack(f"{order}{len(data) // 4}I", data)
-    for first, second in zip(words[::2], words[1::2], strict=True):
-        one = (one + first + two) & 0xFFFFFFFF
-        two = (two + second + one) & 0xFFFFFFFF
-    return one, two

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import apsw
 
+from cmem import paths
 from cmem.errors import CmemError, ConfigError
 from cmem.store import check, connection, mend, meta, segment
 from cmem.store.rows import value
@@ -23,6 +24,9 @@ def faults(home: str) -> list[str]:
         return [str(error)]
     if conn is None:
         return ["memory.db is empty"]
+    if connection.log_is_damaged(paths.memory_db(home)):
+        conn.close()
+        return [connection.LOG_DAMAGED]
     try:
         schema = int(conn.pragma("user_version"))
         if schema > check.SCHEMA:
