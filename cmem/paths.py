@@ -86,6 +86,17 @@ def spool_db(home: str) -> str:
     return home + "/spool.db"
 
 
+def is_shared_memory_fatal(path: str) -> bool:
+    """Whether the shared memory of a database at ``path`` would end the process: SQLite makes sure
+    of one block in 4 KiB of it, and on a full disk with smaller blocks the first access to another
+    one is a SIGBUS."""
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return False
+    return found.f_bsize < 4096 and found.f_bavail * found.f_frsize < 65_536
+
+
 def memory_db(home: str) -> str:
     return home + "/memory.db"
 

@@ -143,13 +143,20 @@ def _within(conn: apsw.Connection, digest: str, captured_at: int) -> bool:
     return row is not None
 
 
+def connect(path: str, flags: int) -> apsw.Connection:
+    """Open the file. Raises apsw.FullError where to use it would end the process."""
+    if paths.is_shared_memory_fatal(path):
+        raise apsw.FullError("the disk is full")
+    return apsw.Connection(path, flags=flags)
+
+
 def _open(home: str, wait_ms: int) -> apsw.Connection:
     path = paths.spool_db(home)
     if os.path.islink(path):  # planted, or not ours to follow
         raise apsw.CantOpenError("spool.db is a symbolic link")
     if not os.path.exists(path):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    conn = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         conn.set_busy_handler(_patience(wait_ms))
         conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -298,7 +305,7 @@ def waiting_texts(
     try:
         if not os.path.exists(path) or not os.path.getsize(path):
             return []
-        conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        conn = connect(path, apsw.SQLITE_OPEN_READONLY)
         try:
             found = conn.execute(query, bindings).fetchall()
         finally:
@@ -333,7 +340,11 @@ def _look(path: str, query: str) -> int | None:
     if not os.path.exists(path) or not os.path.getsize(path):
         return None
     try:
+        if paths.is_shared_memory_fatal(path):
+            return _number(path, query, "mode=rw")
         return _number(path, query, "mode=ro")
+    except (apsw.FullError, apsw.IOError):
+        return _number(path, query, "mode=rw")
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         # A directory nobody can write to cannot hold the shared memory a WAL needs.
         return _number(path, query, "immutable=1")
@@ -342,9 +353,13 @@ def _look(path: str, query: str) -> int | None:
 def _number(path: str, query: str, how: str) -> int | None:
     from urllib.parse import quote
 
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    conn = apsw.Connection(f"file:{quote(path)}?{how}", flags=flags)
+    alone = how == "mode=rw"  # nothing is shared then, so a full disk needs no room for it
+    flags = apsw.SQLITE_OPEN_READWRITE if alone else apsw.SQLITE_OPEN_READONLY
+    conn = apsw.Connection(f"file:{quote(path)}?{how}", flags=flags | apsw.SQLITE_OPEN_URI)
     try:
+        if alone:
+            conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            conn.execute("PRAGMA locking_mode = EXCLUSIVE")
         conn.set_busy_timeout(HOOK_WAIT_MS)
         if not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'spool'").get:
             return None

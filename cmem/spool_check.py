@@ -33,7 +33,7 @@ def look(home: str) -> State | None:
     if not os.path.exists(path):
         return None
     try:
-        conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        conn = spool.connect(path, apsw.SQLITE_OPEN_READONLY)
     except apsw.Error as error:
         return State(trouble=str(error))
     try:
@@ -69,7 +69,7 @@ def find(home: str, text: str, *, limit: int) -> list[Entry]:
     if not os.path.exists(path):
         return []
     try:
-        conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        conn = spool.connect(path, apsw.SQLITE_OPEN_READONLY)
     except apsw.Error:
         return []
     try:

@@ -109,7 +109,8 @@ def _expected(name: str, error: Exception) -> CmemError | None:
     if any(name in names for name in DAMAGED):
         return CmemError(_damage(name, _file_at_fault(error)))
     if any(name in names for name in UNUSABLE):
-        return CmemError(f"could not use {_file_at_fault(error)}: {error}")
+        reason = "the disk is full; free some space" if _is_disk_full() else str(error)
+        return CmemError(f"could not use {_file_at_fault(error)}: {reason}")
     if isinstance(error, OSError):
         reason = (error.strerror or type(error).__name__).lower()
         return CmemError(f"{error.filename}: {reason}" if error.filename else reason)
@@ -139,6 +140,14 @@ def _unfit_home(error: Exception) -> str:
 
         return f"others can write to the data home; run `chmod 700 {quote(home)}`"
     return ""
+
+
+def _is_disk_full() -> bool:
+    try:
+        found = os.statvfs(paths.data_home(settings.environment()))
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < 65_536
 
 
 def _file_at_fault(error: Exception) -> str:

@@ -73,6 +73,8 @@ def open_writer(home: str, *, now: int) -> apsw.Connection:
     _create(home, path)
     if log_is_damaged(path):  # SQLite would overwrite what it holds
         raise ConfigError(f"{LOG_DAMAGED}; run `cmem doctor --repair`")
+    if paths.is_shared_memory_fatal(path):
+        raise apsw.FullError("the disk is full")
     try:
         conn = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     except (apsw.Error, UnicodeEncodeError) as error:
@@ -285,9 +287,14 @@ def open_where_possible(path: str, index: bool) -> apsw.Connection:
     """Open read-only, in a read-only directory too.
 
     SQLite needs -wal and -shm beside the file. Where it may not make them, the file alone is
-    the whole truth if there is no log; with a log but no index only a copy can be read."""
+    the whole truth if there is no log; with a log but no index only a copy can be read. Where
+    there is no room for -shm, the file is read by this process alone, which needs none."""
+    if paths.is_shared_memory_fatal(path):
+        return _connect_alone(path, index)
     try:
         return _connect_reader(path, apsw.SQLITE_OPEN_READONLY, index)
+    except (apsw.FullError, apsw.IOError):
+        return _connect_alone(path, index)
     except (apsw.ReadOnlyError, apsw.CantOpenError):
         if os.access(os.path.dirname(path), os.W_OK):
             raise
@@ -297,9 +304,18 @@ def open_where_possible(path: str, index: bool) -> apsw.Connection:
     return _copy_and_connect(path, index)
 
 
-def _connect_reader(name: str, flags: int, index: bool) -> apsw.Connection:
+def _connect_alone(path: str, index: bool) -> apsw.Connection:
+    """Read with the index of the log in the memory of this process; nobody else can read or write
+    until it is closed. Nothing is written, although the lock needs a file that could be."""
+    return _connect_reader(path, apsw.SQLITE_OPEN_READWRITE, index, alone=True)
+
+
+def _connect_reader(name: str, flags: int, index: bool, *, alone: bool = False) -> apsw.Connection:
     conn = apsw.Connection(name, flags=flags)
     try:
+        if alone:
+            conn.pragma("query_only", 1)
+            conn.pragma("locking_mode", "exclusive")
         conn.set_busy_handler(busy_handler(READER_WAIT_MS))
         # The last one out would otherwise try to write the log back.
         conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

@@ -3,6 +3,8 @@ followed, and the event is kept, or counted wherever a byte can be written."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -363,6 +365,56 @@ def test_a_full_disk_loses_nothing_uncounted(small: Path, tmp_path: Path) -> Non
     subprocess.run(["mount", "-o", "remount,size=2m", str(small)], check=True)
     assert silent(sh(script, tool("after"), quiet()))
     assert kinds(small) == (rows + 1, files, dropped)
+
+
+@pytest.fixture
+def small_blocks(tmp_path: Path) -> Iterator[Path]:
+    """A home of its own file system with blocks of 1 KiB, smaller than a page of memory: SQLite
+    makes sure of one block in four of what is shared, and the others are a SIGBUS."""
+    place, image = tmp_path / "blocks", tmp_path / "image"
+    place.mkdir()
+    with image.open("wb") as file:
+        file.truncate(12 * 2**20)
+    for command in (
+        ["mkfs.ext4", "-q", "-b", "1024", "-m", "0", str(image)],
+        ["mount", "-o", "loop", str(image), str(place)],
+    ):
+        if not shutil.which(command[0]) or subprocess.run(command, capture_output=True).returncode:
+            pytest.skip("needs ext4 and the right to mount it from a file")
+    (place / "home").mkdir(mode=0o700)
+    yield place / "home"
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("system", ["small", "small_blocks"])
+def test_on_a_full_disk_what_is_remembered_is_told_and_what_comes_is_counted(
+    system: str, request: pytest.FixtureRequest
+) -> None:
+    home: Path = request.getfixturevalue(system)
+    if system == "small":
+        subprocess.run(["mount", "-o", "remount,size=4m", str(home)], check=True)
+    samples.calc(home).close()
+    ready(home)
+    assert silent(sh(line(home, "PostToolUse"), tool("a"), quiet()))
+    with (home / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(1024)):
+            pass
+    done = run_cmem("search", "subtract", "--all", "--json", CMEM_HOME=str(home))
+    assert (done.returncode, b"Fixed subtract" in done.stdout) == (0, True)
+    start = {"session_id": "new", "cwd": "/src/calc", "source": "startup"}
+    done = sh(line(home, "SessionStart"), json.dumps(start).encode(), quiet())
+    assert (done.returncode, b"Fixed subtract" in done.stdout, done.stderr) == (0, True, b"")
+    assert silent(sh(line(home, "PostToolUse"), tool("b"), quiet()))
+    assert spool.counts(str(home)) == (1, 0, 2)
+    done = run_cmem("note", "one more", CMEM_HOME=str(home))
+    assert (done.returncode, done.stderr.decode()) == (
+        1,
+        "cmem: could not use memory.db: the disk is full; free some space\n",
+    )
+    (home / "filler").unlink()
+    assert silent(sh(line(home, "PostToolUse"), tool("c"), quiet()))
+    assert spool.counts(str(home)) == (2, 0, 2)
+    assert_sound(home)
 
 
 def test_a_read_only_home_is_silence(small: Path, tmp_path: Path) -> None:
