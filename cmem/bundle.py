@@ -43,7 +43,7 @@ GROUPS = (
         *("cmem.context.select", "cmem.store", "cmem.store.families", "cmem.store.rows"),
         *("cmem.store.recent", "cmem.context.gather", "cmem.context.block"),
         *("cmem.context.health", "cmem.context.watch"),
-        *("cmem.store.connection", "cmem.context.inject", "cmem.context.tell"),
+        *("cmem.store.reading", "cmem.context.inject", "cmem.context.tell"),
     ),
     ("cmem.context.shown",),
     ("cmem.context.reach",),

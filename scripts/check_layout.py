@@ -186,7 +186,7 @@ HOT = (
         "spill",
         "spool",
         "store",
-        "store.connection",
+        "store.reading",
     ),
     *(
         "store.current",

@@ -55,7 +55,7 @@ START = CAPTURE | {
     *("cmem.context.tell", "cmem.context.watch"),
     *("cmem.context.inject", "cmem.context.price", "cmem.context.render", "cmem.context.select"),
     *("cmem.context.gather", "cmem.errors", "cmem.here", "cmem.project"),
-    *("cmem.store", "cmem.store.connection"),
+    *("cmem.store", "cmem.store.reading"),
     *("cmem.store.families", "cmem.store.recent", "cmem.store.rows", "cmem.tokens", HASH),
 }
 

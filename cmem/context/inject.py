@@ -5,7 +5,7 @@ import time
 from cmem import here
 from cmem.context import block, gather, health, watch
 from cmem.context.fence import line
-from cmem.store import connection, recent
+from cmem.store import reading, recent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ def _remembered(
 ) -> tuple[str, str, str, tuple[int, int]]:
     """(the project's name, its block or "", what is wrong or "", how many memories there are and
     how many of them came from outside sources)."""
-    conn = connection.open_reader(home, index=False)
+    conn = reading.open_reader(home, index=False)
     if conn is None:
         text = ""
         if session and source == "compact":
             text = block.of_waiting(home, identity[2], session=session, budget=budget)
         return identity[2], text, "", (0, 0)
-    connection.begin_reading(conn)
+    reading.begin_reading(conn)
     try:
         found = block.build(
             conn,
@@ -110,7 +110,7 @@ def _remembered(
         told += [ref for ref, _why in found[3]]
         return found[0], found[1], _trouble(conn), (found[4], found[5])
     finally:
-        connection.let_go(conn, ending=ending)
+        reading.let_go(conn, ending=ending)
 
 
 def _message(name: str, text: str, trouble: str, *, known: tuple[int, int]) -> str:

@@ -40,13 +40,13 @@ def recall(home: str, *, event: str, taken: "Taken", wire: "Wire", project_env: 
         return b""
     if not about.strip() or (name == "recall_prompts" and _is_order(about)):
         return b""
-    from cmem.store import connection
+    from cmem.store import reading
 
-    conn = connection.open_reader(home)
+    conn = reading.open_reader(home)
     if conn is None:
         return b""
     try:
-        connection.begin_reading(conn)
+        reading.begin_reading(conn)
         identity = here.parts_at(taken.cwd, taken.repo, {"CMEM_PROJECT": project_env})
         session = f"{taken.session}:{values[0]}" if values[0] else taken.session
         rows, marks, project = _about(

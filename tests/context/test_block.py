@@ -13,7 +13,7 @@ import samples
 
 from cmem import spill, spool, tokens
 from cmem.context import block, health, inject, select
-from cmem.store import connection, projects, recent
+from cmem.store import connection, projects, reading, recent
 
 NOWHERE = ("", "", "", "")
 
@@ -342,7 +342,7 @@ def test_another_trouble_with_the_store_is_the_callers(
     def fail(*_args: object, **_named: object) -> None:
         raise apsw.BusyError("database is locked")
 
-    monkeypatch.setattr(connection, "open_reader", fail)
+    monkeypatch.setattr(reading, "open_reader", fail)
     with pytest.raises(apsw.BusyError):
         start(home, "/src/calc")
 
