@@ -105,13 +105,18 @@ def parse(text: str) -> Limits:
 
     Raises UsageError for anything else."""
     said = text.strip().lower()
-    if said in ("none", "0"):
+    if said == "none":
         return NO_LIMITS
     number = said.removeprefix("$").removesuffix("tokens").strip()
     unit = number[-1:] if number[-1:] in UNITS else ""
     value = _number(number.removesuffix(unit))
     is_money = not unit and not said.endswith("tokens")
-    if value is None or not value or (said.startswith("$") and not is_money):
+    if value == 0:
+        raise UsageError(
+            f"--budget {text!r} would ask nobody: give dollars (2.50), tokens (500k, 3M), or none "
+            "for no bound; --dry-run tells the price"
+        )
+    if value is None or (said.startswith("$") and not is_money):
         raise UsageError(
             f"cannot read --budget {text!r}: give dollars (2.50), tokens (500k, 3M) or none"
         )
