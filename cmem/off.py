@@ -19,6 +19,7 @@ MAX_CONFIG = 65_536
 _MAX_SESSIONS = 1_048_576
 _MAX_PATH = 4_096  # no longer one can be opened
 _NO_REPO = ("", "", "", "")
+EVERYWHERE = "off everywhere; `cmem on --global` turns it on"
 UNREADABLE = 'exclude in config.toml cannot be read: write exclude = "~/one:/two/*"'
 UNREADABLE_SESSIONS = "off-sessions in the data home cannot be read: delete it, or correct it"
 # Reasons that nobody gave: what a person has said cannot be read, so the careful way is taken.
@@ -40,8 +41,8 @@ def reason(
     ``session`` is the host's id as the spool has it. ``exclude``: globs beside those of
     config.toml. ``beside``: other folders that the event is of. Where ``cwd`` is not known, the
     process's own stands for it."""
-    if _is_there(global_file(home)):
-        return "off everywhere; `cmem on --global` turns it on"
+    if is_everywhere(home):
+        return EVERYWHERE
     listed = sessions(home)
     if _DAMAGED in listed:
         return _DOUBTS[1]
@@ -59,6 +60,11 @@ def reason(
 def is_doubt(why: str) -> bool:
     """Whether memory is off for want of a readable setting, and not by a person's word."""
     return why in _DOUBTS
+
+
+def is_everywhere(home: str) -> bool:
+    """Whether a person has turned memory off for everything."""
+    return _is_there(global_file(home))
 
 
 def global_file(home: str) -> str:

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import anew, breaker, budget, compress, estimate, fitness, ingest, spool
+from cmem import anew, breaker, budget, compress, estimate, fitness, ingest, off, spool
 from cmem.anew import Report
-from cmem.errors import BusyError, UsageError
+from cmem.errors import BusyError, CmemError, UsageError
 from cmem.held import Held
 from cmem.observer import modes, prices, providers
 from cmem.store import connection, ledger, pause, places, replacements
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 IN_A_ROW = 3  # places that give nothing, and the run ends
 DRAIN_S = 10.0
+_OFF = f"memory is {off.EVERYWHERE}"
 # Told how far a run is: what it did so far.
 Progress = Callable[[Report], None]
 
@@ -54,8 +55,11 @@ def recompress(
     progress: Progress | None = None,
     clock: Callable[[], int] = compress.now_ms,
 ) -> Report:
-    """Observe it again. BusyError when another run holds the lock for too long."""
+    """Observe it again. BusyError when another run holds the lock for too long; CmemError where
+    memory is off everywhere, for then nothing of it is sent to anybody."""
     fitness.demand(home)
+    if _is_off(home, settings):
+        raise CmemError(f"nothing was asked: {_OFF}")
     held = Held(home, wait_s=options.wait_s)
     try:
         provider = providers.get(settings)
@@ -111,6 +115,10 @@ def is_made(place: Place, settings: Settings, wanted: Wanted) -> bool:
 def _is_model(told: str, settings: Settings) -> bool:
     model = estimate.model_of(settings)
     return not model or told == model or told.startswith(model + "-")
+
+
+def _is_off(home: str, settings: Settings) -> bool:
+    return settings.provider not in estimate.FREE and off.is_everywhere(home)
 
 
 def limits_of(settings: Settings, options: Options) -> budget.Limits:
@@ -192,6 +200,8 @@ class _Job:
         return report._replace(left=left)
 
     def _ends(self, report: Report, in_a_row: int) -> str:
+        if _is_off(self._home, self._run.settings):
+            return _OFF
         if self._options.max_calls and report.calls >= self._options.max_calls:
             return budget.most_calls(self._options.max_calls)
         if in_a_row >= IN_A_ROW:

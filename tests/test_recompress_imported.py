@@ -14,7 +14,7 @@ import seeding
 
 from cmem import anew, budget, compress, held, recompress, replan, settings
 from cmem.budget import Limits
-from cmem.errors import UsageError
+from cmem.errors import CmemError, UsageError
 from cmem.model import TurnUnit
 from cmem.observer.errors import ProviderError, UnusableReply
 from cmem.recompress import Options
@@ -385,3 +385,18 @@ def test_two_at_once_ask_nothing_twice(
     assert sum(report.replaced for report in reports) == 6
     assert [(report.left, report.reason) for report in reports] == [(0, "")] * 2
     assert shown(world) == [("extract", 2), ("some-model", 6)]
+
+
+def test_where_memory_is_off_everywhere_nobody_is_told_of_the_past(world: scripted.World) -> None:
+    (world.home / "off").touch()
+    assert planned(world).calls == 6
+    for wanted in (ALL, Wanted(1)):
+        with pytest.raises(CmemError, match="memory is off everywhere; `cmem on --global` turns"):
+            again(world, wanted=wanted)
+    assert asked(world) == []
+    assert again(world, provider="extract").replaced == 0
+    (world.home / "off").unlink()
+    world.provider.act = lambda _unit: (world.home / "off").touch()
+    report = again(world)
+    assert (report.replaced, report.left) == (1, 5)
+    assert report.reason == "memory is off everywhere; `cmem on --global` turns it on"
