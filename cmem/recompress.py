@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import anew, breaker, budget, compress, estimate, fitness, ingest, off, spool
+from cmem import anew, breaker, budget, compress, estimate, fitness, ingest, made, off, spool
 from cmem.anew import Report
 from cmem.errors import BusyError, CmemError, UsageError
 from cmem.held import Held
@@ -102,19 +102,6 @@ def undo(home: str, session_id: int, *, wait_s: float, now: int) -> tuple[int, i
 
 
 # --- what is asked for ---------------------------------------------------------------
-
-
-def is_made(place: Place, settings: Settings, wanted: Wanted) -> bool:
-    """Has the wanted provider made what stands there, by the model that is asked for? Of the past,
-    what a person has taken back counts too: who wants it after all names the session."""
-    if place.provider == settings.provider and _is_model(place.model, settings):
-        return True
-    return not wanted.session and place.undone is not None and _is_model(place.undone, settings)
-
-
-def _is_model(told: str, settings: Settings) -> bool:
-    model = estimate.model_of(settings)
-    return not model or told == model or told.startswith(model + "-")
 
 
 def _is_off(home: str, settings: Settings) -> bool:
@@ -214,7 +201,8 @@ class _Job:
     def _asked(self, session_id: int) -> list[Place]:
         run = self._run
         found = places.listed(run.conn, session_id, self._wanted, by=run.settings.provider)
-        return [one for one in found if not is_made(one, run.settings, self._wanted)]
+        who = made.asks(run.conn, run.settings)
+        return [one for one in found if not made.is_made(one, who, self._wanted)]
 
     def _places(self) -> Iterator[Place]:
         """Everything that is asked for, looked up a session at a time. What failed in an earlier

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import anew, budget, compress, estimate
+from cmem import anew, budget, compress, estimate, made
 from cmem.errors import CmemError
 from cmem.observer import modes, prices, providers
-from cmem.recompress import Options, demand_price, is_made, limits_of, paused
+from cmem.recompress import Options, demand_price, limits_of, paused
 from cmem.store import connection, ledger, places
 
 if TYPE_CHECKING:
@@ -187,7 +187,8 @@ def _of(
 ) -> list[Place]:
     """The places of a session that would be asked about; what else there is of it is counted."""
     found = places.listed(conn, session_id, wanted, by=settings.provider)
-    asked = [one for one in found if not is_made(one, settings, wanted)]
+    who = made.asks(conn, settings)
+    asked = [one for one in found if not made.is_made(one, who, wanted)]
     sums.done += len(found) - len(asked)
     sums.sessions += bool(asked)
     sums.unsettled += places.unsettled(conn, session_id, wanted)

@@ -95,6 +95,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "ingest",
         "install",
         "launcher",
+        "made",
     )
     + (
         "observe",

@@ -24,6 +24,7 @@ class Scripted:
     def __init__(self, act: Callable[[Unit], None] = lambda _unit: None) -> None:
         self.act = act
         self.usage = USAGE
+        self.model = "some-model"
         self.asked: list[Unit] = []
 
     def observe(self, unit: TurnUnit) -> Observed:
@@ -39,7 +40,7 @@ class Scripted:
 
     def _answer(self, *drafts: object) -> Observed:
         reply = Reply(tuple(drafts), None, None, ())  # type: ignore[arg-type]
-        return Observed(reply, self.usage, "scripted", "some-model", "code/1", 1)
+        return Observed(reply, self.usage, "scripted", self.model, "code/1", 1)
 
 
 class World(NamedTuple):

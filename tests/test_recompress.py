@@ -259,7 +259,7 @@ def test_a_summary_is_made_anew_of_the_new_observations(
     change(world, f"UPDATE sessions SET last_event_at = {seeding.T0}")
     assert world.run(NOON, provider="extract").summaries == 1
     conn = world.store()
-    first = rows(conn, recent.SUMMARIES, (1, 5))
+    first = rows(conn, recent.SUMMARIES, (1, 0, 5))
     conn.close()
     report = again(world)
     assert (report.places, report.replaced, report.superseded) == (3, 3, 3)
@@ -267,7 +267,7 @@ def test_a_summary_is_made_anew_of_the_new_observations(
     drafts = [one.title for turn in told.turns for one in turn.observations]  # type: ignore[union-attr]
     assert [title.partition(" (")[0] for title in drafts] == ["turn 1", "turn 2"]
     conn = world.store()
-    second = rows(conn, recent.SUMMARIES, (1, 5))
+    second = rows(conn, recent.SUMMARIES, (1, 0, 5))
     assert (len(first), len(second), first != second) == (1, 1, True)
     assert rows(conn, "SELECT metadata FROM session_summaries ORDER BY id") == [
         ('{"superseded_by":"S2"}',),
@@ -275,7 +275,7 @@ def test_a_summary_is_made_anew_of_the_new_observations(
     ]
     assert counts.status_counts(conn, midnight=0).summaries == 1
     assert replacements.undo(conn, 1, now=NOON) == (3, 3)
-    assert rows(conn, recent.SUMMARIES, (1, 5)) == first
+    assert rows(conn, recent.SUMMARIES, (1, 0, 5)) == first
     conn.close()
 
 

@@ -400,3 +400,50 @@ def test_where_memory_is_off_everywhere_nobody_is_told_of_the_past(world: script
     report = again(world)
     assert (report.replaced, report.left) == (1, 5)
     assert report.reason == "memory is off everywhere; `cmem on --global` turns it on"
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "answers"),
+    [
+        ("haiku", "claude-haiku-4-5-20251001"),
+        ("small", "claude-haiku-9"),  # an alias that no list has
+        ("anthropic/claude-haiku-4.5", "anthropic/claude-4.5-haiku"),
+        ("gpt-5", "gpt-5-2025-08-07"),
+        ("some-model", "some-model"),
+    ],
+)
+def test_who_answers_under_another_name_is_not_asked_twice(
+    asked_for: str, answers: str, world: scripted.World
+) -> None:
+    world.provider.model = answers
+    assert again(world, model=asked_for).calls == 6
+    assert (planned(world, model=asked_for).places, again(world, model=asked_for).calls) == (0, 0)
+    assert again(world, wanted=Wanted(1), model=asked_for).calls == 0
+    assert planned(world, model=answers).places == 0
+    for other in ("sonnet", "claude-haiku-3", "gpt-5-mini", "some-model-2"):
+        assert planned(world, model=other).places == 6
+    conn = world.store()
+    replacements.undo(conn, 2, now=NOON)
+    conn.close()
+    assert planned(world, model=asked_for).places == 0
+
+
+def test_an_ordinary_run_learns_the_names_too(world: scripted.World) -> None:
+    world.provider.model = "model-of-2026"
+    change(world, "UPDATE work_units SET state = 'pending' WHERE session_id = 3")
+    world.run(NOON, model="quick")
+    assert again(world, wanted=Wanted(3), model="quick").calls == 0
+    assert again(world, wanted=Wanted(3), model="slow").calls == 2
+
+
+def test_every_model_that_was_taken_back_is_not_asked_again(world: scripted.World) -> None:
+    for model in ("first", "second", "third"):
+        world.provider.model = model
+        assert again(world, wanted=Wanted(1), model=model).calls == 2
+        conn = world.store()
+        assert replacements.undo(conn, 1, now=NOON)[0] == 2
+        conn.close()
+    old = Wanted(projects=(1,))  # sessions 1 and 4
+    for model in ("first", "second", "third"):
+        assert planned(world, wanted=old, model=model).places == 2
+    assert planned(world, wanted=old, model="fourth").places == 4

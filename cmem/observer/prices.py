@@ -20,7 +20,7 @@ from cmem.errors import ConfigError
 from cmem.model import Usage
 
 # What vendors add to a name: a date, a version of their own, a word for the newest.
-ADDED = re.compile(r"(?:[-@]\d{8})?(?:-v\d+(?::\d+)?)?(?:-latest)?$")
+ADDED = re.compile(r"(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d))?(?:-v\d+(?::\d+)?)?(?:-latest)?$")
 WINDOW = re.compile(r"\[\w+\]$")
 FAMILY = "claude-"
 FILE = "prices.toml"
@@ -78,6 +78,11 @@ def load_for(home: str) -> PriceList:
 def find(model: str, known: PriceList | None = None) -> Price | None:
     """The price of a model, however a vendor spells it; None if it is not listed."""
     return (known or load()).models.get(_listed(model, known or load()))
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two names are of one model, as far as the packaged list knows."""
+    return _listed(one, load()) == _listed(other, load())
 
 
 def is_own(model: str, known: PriceList) -> bool:

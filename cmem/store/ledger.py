@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem.store import cleaning, trials
+from cmem.store import cleaning, model_names, trials
 from cmem.store.rows import row, rows
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STARTED = "started"
 INTERRUPTED = "interrupted"
 BATCHED = "batched"  # in a batch that has not come back
+ANSWERED = ("done", "skipped")
 
 INSERT = """INSERT INTO observer_runs(unit_id, session_id, project_id, kind, provider, model,
         prompt_version, outcome, calls, input_tokens, output_tokens, cache_read_tokens,
@@ -124,6 +125,10 @@ def end(
     run_id: int | None = None,
 ) -> int:
     """Write down how a call ended, in the row that ``start`` gave or in a new one; return it."""
+    if run_id is not None and result.outcome in ANSWERED:
+        asked = row(conn, "SELECT model FROM observer_runs WHERE id = ?", (run_id,))
+        named = "" if asked is None else str(asked[0])
+        model_names.note(conn, result.provider, asked=named, answered=result.model)
     target = unit_id if run_id is None else run_id
     conn.execute(
         INSERT if run_id is None else UPDATE,

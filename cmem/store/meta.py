@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         "forget_unfinished",
         "hmac_key",
         "last_run",
+        "model_names",
         "pause",
         "pruned_at",
         "segmenter_version",

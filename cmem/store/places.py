@@ -27,7 +27,7 @@ _TRIES = """work_units w JOIN observer_runs x ON x.unit_id = w.id
 # ?1: the session; ?2: only what was imported; ?3: only turns that went on since then. Turns come
 # before the summaries that are made of them. A turn whose raw evidence has had its time cannot be
 # observed again. The last columns are of tries with this provider (?4): whether one has failed and
-# none succeeded since, and by which model that was which a person took back.
+# none succeeded since, and by which models those were which a person took back.
 _PLACES = f"""WITH settled AS (
         SELECT u.id, u.kind, u.turn_id, u.first_tool, u.last_tool, u.reason, {_RUN} AS run
         FROM work_units u JOIN turns t ON t.id = u.turn_id
@@ -37,8 +37,8 @@ _PLACES = f"""WITH settled AS (
     SELECT n.id, n.kind, n.turn_id, n.first_tool, n.last_tool, coalesce(r.provider, ''),
         coalesce(r.model, ''), EXISTS (SELECT 1 FROM {_TRIES} AND w.state = 'again'
             AND x.outcome NOT IN ('done', 'skipped', 'stale', 'started', 'interrupted')),
-        (SELECT x.model FROM {_TRIES} AND w.state = 'undone' AND x.outcome = 'done'
-            ORDER BY x.id DESC LIMIT 1)
+        (SELECT json_group_array(DISTINCT x.model) FROM {_TRIES} AND w.state = 'undone'
+            AND x.outcome = 'done')
     FROM ranked n LEFT JOIN observer_runs r ON r.id = n.run
     WHERE n.nth = 1 AND (NOT ?2 OR n.reason = 'import') ORDER BY n.kind = 'summary', n.id"""
 _CURRENT = f"""SELECT u.id, {_RUN} AS run FROM work_units u JOIN turns t ON t.id = u.turn_id
@@ -74,8 +74,8 @@ class Wanted(NamedTuple):
 
 class Place(NamedTuple):
     """A place with the unit whose result stands there, and who made it. ``failed``: the provider
-    that is asked now has been asked about it and gave nothing; ``undone``: its model whose result a
-    person has taken back, None where nobody has."""
+    that is asked now has been asked about it and gave nothing; ``undone``: its models whose results a
+    person has taken back."""
 
     unit_id: int
     kind: str
@@ -85,7 +85,7 @@ class Place(NamedTuple):
     provider: str
     model: str
     failed: bool
-    undone: str | None
+    undone: tuple[str, ...]
 
     @property
     def key(self) -> tuple[str, int, int | None, int | None]:
@@ -104,7 +104,7 @@ def listed(conn: apsw.Connection, session_id: int, wanted: Wanted, *, by: str) -
     """What is wanted of one of them and has been observed, in the order to do so again. ``by``:
     the provider that is asked now."""
     found = rows(conn, _PLACES, (session_id, not wanted.session, wanted.since, by))
-    return [Place._make((*one[:7], bool(one[7]), one[8])) for one in found]
+    return [Place._make((*one[:7], bool(one[7]), (*json.loads(one[8]),))) for one in found]
 
 
 def is_current(conn: apsw.Connection, place: Place) -> bool:

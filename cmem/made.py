@@ -1,0 +1,48 @@
+"""What need not be asked for again: a place where what is wanted stands already. Pure, but for a
+look at the names that models were asked for by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from cmem import estimate
+from cmem.observer import prices
+from cmem.store import model_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import apsw
+
+    from cmem.settings import Settings
+    from cmem.store.places import Place, Wanted
+
+
+class Asks(NamedTuple):
+    """Whom a run asks. ``model`` "": whichever the provider takes. ``names``: what each model of
+    it has been asked for by, besides its own name."""
+
+    provider: str
+    model: str
+    names: Mapping[str, frozenset[str]]
+
+    def is_model(self, told: str) -> bool:
+        """Whether ``told`` is the model that is asked for: by its name, however that is spelled,
+        or because it has answered to it."""
+        if not self.model or prices.is_same(told, self.model):
+            return True
+        return self.model in self.names.get(told, ())
+
+
+def asks(conn: apsw.Connection, settings: Settings) -> Asks:
+    """Whom a run with these settings asks, as far as is known now."""
+    names = model_names.asked_for(conn, settings.provider)
+    return Asks(settings.provider, estimate.model_of(settings), names)
+
+
+def is_made(place: Place, who: Asks, wanted: Wanted) -> bool:
+    """Has the wanted provider made what stands there, by the model that is asked for? Of the past,
+    what a person has taken back counts too: who wants it after all names the session."""
+    if place.provider == who.provider and who.is_model(place.model):
+        return True
+    return not wanted.session and any(who.is_model(one) for one in place.undone)
