@@ -42,7 +42,10 @@ def asks(conn: apsw.Connection, settings: Settings) -> Asks:
 
 def is_made(place: Place, who: Asks, wanted: Wanted) -> bool:
     """Has the wanted provider made what stands there, by the model that is asked for? Of the past,
-    what a person has taken back counts too: who wants it after all names the session."""
+    what a person has taken back counts too, and what any model has made on another machine: who
+    wants it after all names the session."""
     if place.provider == who.provider and who.is_model(place.model):
         return True
-    return not wanted.session and any(who.is_model(one) for one in place.undone)
+    if wanted.session or who.provider in estimate.FREE:
+        return False
+    return bool(place.elsewhere) or any(who.is_model(one) for one in place.undone)

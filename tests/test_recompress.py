@@ -270,7 +270,7 @@ def test_a_summary_is_made_anew_of_the_new_observations(
     second = rows(conn, recent.SUMMARIES, (1, 0, 5))
     assert (len(first), len(second), first != second) == (1, 1, True)
     assert rows(conn, "SELECT metadata FROM session_summaries ORDER BY id") == [
-        ('{"superseded_by":"S2"}',),
+        (f'{{"superseded_by":"S2","superseded_at":{NOON}}}',),
         ("{}",),
     ]
     assert counts.status_counts(conn, midnight=0).summaries == 1

@@ -16,6 +16,11 @@ from cmem.store.rows import row, rows, value
 if TYPE_CHECKING:
     import apsw
 
+# What a model has made on another machine: it came in without a unit of work.
+ELSEWHERE = """+unit_id IS NULL AND hidden_at IS NULL
+    AND prompt_version NOT IN ('', 'claude-mem') AND prompt_version NOT LIKE 'extract/%'"""
+_MODELS = """(SELECT json_group_array(DISTINCT generated_by_model) FROM {table}
+    WHERE session_id = ?1 AND turn_id = n.turn_id AND {condition})"""
 _RUN = """(SELECT max(x.id) FROM observer_runs x
     WHERE x.unit_id = u.id AND x.outcome IN ('done', 'skipped'))"""
 _SETTLED = """u.state IN ('done', 'skipped') AND t.hidden_at IS NULL AND t.private = 0
@@ -27,7 +32,8 @@ _TRIES = """work_units w JOIN observer_runs x ON x.unit_id = w.id
 # ?1: the session; ?2: only what was imported; ?3: only turns that went on since then. Turns come
 # before the summaries that are made of them. A turn whose raw evidence has had its time cannot be
 # observed again. The last columns are of tries with this provider (?4): whether one has failed and
-# none succeeded since, and by which models those were which a person took back.
+# none succeeded since, and by which models those were which a person took back;
+# and which models have made something of it on other machines.
 _PLACES = f"""WITH settled AS (
         SELECT u.id, u.kind, u.turn_id, u.first_tool, u.last_tool, u.reason, {_RUN} AS run
         FROM work_units u JOIN turns t ON t.id = u.turn_id
@@ -38,7 +44,9 @@ _PLACES = f"""WITH settled AS (
         coalesce(r.model, ''), EXISTS (SELECT 1 FROM {_TRIES} AND w.state = 'again'
             AND x.outcome NOT IN ('done', 'skipped', 'stale', 'started', 'interrupted')),
         (SELECT json_group_array(DISTINCT x.model) FROM {_TRIES} AND w.state = 'undone'
-            AND x.outcome = 'done')
+            AND x.outcome = 'done'),
+        CASE n.kind WHEN 'turn' THEN {_MODELS.format(table="observations", condition=ELSEWHERE)}
+            ELSE {_MODELS.format(table="session_summaries", condition=ELSEWHERE)} END
     FROM ranked n LEFT JOIN observer_runs r ON r.id = n.run
     WHERE n.nth = 1 AND (NOT ?2 OR n.reason = 'import') ORDER BY n.kind = 'summary', n.id"""
 _CURRENT = f"""SELECT u.id, {_RUN} AS run FROM work_units u JOIN turns t ON t.id = u.turn_id
@@ -55,12 +63,17 @@ _PRUNED = """SELECT count(*) FROM turns t WHERE t.session_id = ?1 AND t.hidden_a
         WHERE x.turn_id = t.id AND x.hidden_at IS NULL AND x.tool_input IS NULL)
     AND (NOT ?2 OR EXISTS (SELECT 1 FROM work_units u
         WHERE u.turn_id = t.id AND u.reason = 'import'))"""
-_IMPORTED = """SELECT u.id FROM work_units u JOIN turns t ON t.id = u.turn_id
+_IMPORTED = f"""SELECT u.id FROM work_units u JOIN turns t ON t.id = u.turn_id
     WHERE u.reason = 'import' AND u.state IN ('done', 'skipped') AND t.hidden_at IS NULL
     AND t.private = 0 AND NOT EXISTS (SELECT 1 FROM observer_runs r
         WHERE r.unit_id = u.id AND r.calls > 0)
     AND NOT EXISTS (SELECT 1 FROM work_units w WHERE w.turn_id = u.turn_id AND w.kind = u.kind
-        AND w.id > u.id AND w.state IN ('done', 'skipped')) ORDER BY u.id"""
+        AND w.id > u.id AND w.state IN ('done', 'skipped'))
+    AND NOT EXISTS (SELECT 1 FROM observations o WHERE u.kind = 'turn'
+        AND o.turn_id = u.turn_id AND {ELSEWHERE})
+    AND NOT EXISTS (SELECT 1 FROM session_summaries m WHERE u.kind = 'summary'
+        AND m.session_id = u.session_id AND m.turn_id = u.turn_id AND {ELSEWHERE})
+    ORDER BY u.id"""
 
 
 class Wanted(NamedTuple):
@@ -75,7 +88,8 @@ class Wanted(NamedTuple):
 class Place(NamedTuple):
     """A place with the unit whose result stands there, and who made it. ``failed``: the provider
     that is asked now has been asked about it and gave nothing; ``undone``: its models whose results a
-    person has taken back."""
+    person has taken back; ``elsewhere``: the models that have made something of it on another
+    machine, whether that is shown or not."""
 
     unit_id: int
     kind: str
@@ -86,6 +100,7 @@ class Place(NamedTuple):
     model: str
     failed: bool
     undone: tuple[str, ...]
+    elsewhere: tuple[str, ...]
 
     @property
     def key(self) -> tuple[str, int, int | None, int | None]:
@@ -104,7 +119,10 @@ def listed(conn: apsw.Connection, session_id: int, wanted: Wanted, *, by: str) -
     """What is wanted of one of them and has been observed, in the order to do so again. ``by``:
     the provider that is asked now."""
     found = rows(conn, _PLACES, (session_id, not wanted.session, wanted.since, by))
-    return [Place._make((*one[:7], bool(one[7]), (*json.loads(one[8]),))) for one in found]
+    return [
+        Place._make((*one[:7], bool(one[7]), (*json.loads(one[8]),), (*json.loads(one[9]),)))
+        for one in found
+    ]
 
 
 def is_current(conn: apsw.Connection, place: Place) -> bool:
@@ -124,5 +142,5 @@ def pruned(conn: apsw.Connection, session_id: int, wanted: Wanted) -> int:
 
 
 def by_nobody(conn: apsw.Connection) -> list[int]:
-    """The units of imports in whose place no model's result stands."""
+    """The units of imports in whose place no model's result stands, made here or elsewhere."""
     return [int(ref) for (ref,) in rows(conn, _IMPORTED)]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cmem.store import drafts, memory
 from cmem.store.connection import transaction
+from cmem.store.places import ELSEWHERE
 from cmem.store.rows import row, rows
 
 if TYPE_CHECKING:
@@ -27,18 +28,22 @@ UNDONE = "undone"
 _SAME_PLACE = """kind = ?1 AND turn_id = ?2 AND first_tool IS ?3 AND last_tool IS ?4"""
 _OPEN = f"SELECT id FROM work_units WHERE {_SAME_PLACE} AND state = 'again'"
 _UNITS = f"SELECT id FROM work_units WHERE {_SAME_PLACE}"
+# What a model has made of a whole turn on another machine is of the place too.
+_OF_PLACE = f"""(unit_id IN ({_UNITS})
+    OR (turn_id = ?2 AND ?3 IS NULL AND ?4 IS NULL AND {ELSEWHERE}))"""
 _SHOWN = f"""SELECT id, uid FROM observations
-    WHERE unit_id IN ({_UNITS}) AND hidden_at IS NULL AND superseded_by IS NULL AND pinned = 0
+    WHERE {_OF_PLACE} AND hidden_at IS NULL AND superseded_by IS NULL AND pinned = 0
     AND instr(metadata, '"edited_at"') = 0"""
-_COUNTED = f"SELECT id, occurrence_count FROM observations WHERE unit_id IN ({_UNITS})"
+_COUNTED = f"SELECT id, occurrence_count FROM observations WHERE {_OF_PLACE}"
 _SHOWN_SUMMARIES = f"""SELECT id, uid FROM session_summaries
-    WHERE unit_id IN ({_UNITS}) AND hidden_at IS NULL
+    WHERE session_id = (SELECT session_id FROM turns WHERE id = ?2)
+    AND {_OF_PLACE} AND hidden_at IS NULL
     AND instr(metadata, '"superseded_by"') = 0"""
 # The rows that the drafts have become, new ones and those that were there, of this place (1) or
 # shown for another one; never a hidden one.
-_MADE = f"""SELECT id, uid, unit_id IN ({_UNITS}) FROM observations WHERE session_id = ?5
+_MADE = f"""SELECT id, uid, {_OF_PLACE} FROM observations WHERE session_id = ?5
     AND content_hash IN (SELECT value FROM json_each(?6)) AND hidden_at IS NULL
-    AND (unit_id IN ({_UNITS}) OR superseded_by IS NULL) ORDER BY id"""
+    AND ({_OF_PLACE} OR superseded_by IS NULL) ORDER BY id"""
 _LATEST = """SELECT r.unit_id, u.kind, r.made, r.replaced FROM replacements r
     JOIN work_units u ON u.id = r.unit_id
     WHERE u.session_id = ? AND r.undone_at IS NULL AND NOT EXISTS (
@@ -130,7 +135,7 @@ def undo(conn: apsw.Connection, session_id: int, *, now: int) -> tuple[int, int]
             kept = set(json.loads(replaced))
             gone = json.dumps([uid for uid in json.loads(made) if uid not in kept])
             for (ref,) in rows(conn, _IDS.format(table=table), (gone,)):
-                _hide(conn, kind, ref, by=old[0] if old else ref)
+                _hide(conn, kind, ref, by=old[0] if old else ref, now=now)
             for ref in old:
                 _show(conn, kind, ref)
             _set_state(conn, unit_id, UNDONE)
@@ -176,7 +181,7 @@ def _replace(
     for ref in new - old:
         _show(conn, place.kind, ref)
     for ref in sorted(old - new):
-        _hide(conn, place.kind, ref, by=made[0][0])
+        _hide(conn, place.kind, ref, by=made[0][0], now=now)
     conn.execute(
         "INSERT INTO replacements(unit_id, made, replaced, at) VALUES(?, ?, ?, ?)",
         (
@@ -189,14 +194,15 @@ def _replace(
     return Replaced("done", len(new - old), len(old - new))
 
 
-def _hide(conn: apsw.Connection, kind: str, ref: int, *, by: int) -> None:
+def _hide(conn: apsw.Connection, kind: str, ref: int, *, by: int, now: int) -> None:
+    """Let it be superseded; a summary says so itself, and when, because other machines go by it."""
     if kind == "turn":
         conn.execute("UPDATE observations SET superseded_by = ? WHERE id = ?", (by, ref))
         return
     conn.execute(
-        "UPDATE session_summaries SET metadata = json_set(metadata, '$.superseded_by', ?) "
-        "WHERE id = ?",
-        (f"S{by}", ref),
+        "UPDATE session_summaries SET metadata = "
+        "json_set(metadata, '$.superseded_by', ?, '$.superseded_at', ?) WHERE id = ?",
+        (f"S{by}", now, ref),
     )
 
 
@@ -205,8 +211,8 @@ def _show(conn: apsw.Connection, kind: str, ref: int) -> None:
         conn.execute("UPDATE observations SET superseded_by = NULL WHERE id = ?", (ref,))
         return
     conn.execute(
-        "UPDATE session_summaries SET metadata = json_remove(metadata, '$.superseded_by') "
-        "WHERE id = ?",
+        "UPDATE session_summaries SET metadata = "
+        "json_remove(metadata, '$.superseded_by', '$.superseded_at') WHERE id = ?",
         (ref,),
     )
 

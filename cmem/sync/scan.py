@@ -1,7 +1,7 @@
 """What has changed in this store since the last time, as registers with revisions.
 
 Every record is held against the hash it was known by. A row that no machine has told is as old
-as it says; a change of one that was told is later than all that this machine has seen.
+as it says, or as what was decided of it since; a change of one that was told is later than all that this machine has seen.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ class _Scan:
             self._note(Register(kind, key, CONTENT, rev, digest, UNTOLD))
             return
         if known is None:
-            self._note(Register(kind, key, CONTENT, self._clock.first(first), digest, UNTOLD))
+            told_at = max(first, _decided_at(record, self._now))
+            self._note(Register(kind, key, CONTENT, self._clock.first(told_at), digest, UNTOLD))
             return
         mine = known.is_of(self._machines)
         if known.value != digest and not content.is_pruned(record):
@@ -288,6 +289,16 @@ def effective(conn: apsw.Connection, kind: str, name: str) -> dict[str, str]:
 
 def _changed_at(record: Record, now: int) -> int:
     """When a person has changed the words, where the row knows; else now."""
+    return _moment(record, "edited_at", now) or now
+
+
+def _decided_at(record: Record, now: int) -> int:
+    """When it was last decided what the row says, after it was made; 0 where it never was. Another
+    machine may have made the same row, and decided nothing."""
+    return max(_moment(record, name, now) for name in ("edited_at", "superseded_at"))
+
+
+def _moment(record: Record, name: str, now: int) -> int:
     known = record.get("metadata")
-    at = known.get("edited_at") if isinstance(known, dict) else None
-    return at if isinstance(at, int) and 0 < at <= now else now
+    at = known.get(name) if isinstance(known, dict) else None
+    return at if isinstance(at, int) and 0 < at <= now else 0
