@@ -8,10 +8,11 @@ since it was looked up is passed over.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import blame, booking, budget, cost, estimate
+from cmem import blame, booking, budget, cost, estimate, pieces
 from cmem.failpoint import hit
 from cmem.model import Mode, TurnUnit, Usage
 from cmem.observer import prices
@@ -36,7 +37,9 @@ class Report(NamedTuple):
     """What a run did. ``kept``: places where nothing new was found, so that the old rows stay;
     ``unusable``: replies that could not be used, the old rows stay too; ``failed``: places in
     which the provider was in trouble, and ``trouble`` the last of it; ``reason``: why the run
-    ended early, "" when it did not; ``code``: that of a run that was told to end."""
+    ended early, "" when it did not; ``code``: that of a run that was told to end; ``too_long``:
+    places that are more than the model takes, whose old rows stay; ``over``: by name, those that
+    alone take more than the run's budget, which are among the ones that are ``left``."""
 
     provider: str
     places: int
@@ -55,6 +58,8 @@ class Report(NamedTuple):
     failed: int = 0
     trouble: str = ""
     code: int = 0
+    too_long: int = 0
+    over: tuple[str, ...] = ()
 
     @property
     def answered(self) -> int:
@@ -103,18 +108,39 @@ def load(
     return loaded._replace(mode=mode, attempts=0)
 
 
+def name(unit: TurnUnit | SummaryUnit, expected: ledger.Expected) -> str:
+    """A place in words, with what it would take."""
+    if isinstance(unit, TurnUnit):
+        what = f"turn {unit.turn_number}"
+    else:
+        what = f"summary of turn {unit.turns[-1].number}" if unit.turns else "summary"
+    known = expected.microusd
+    takes = f"{expected.input_tokens + expected.output_tokens:,} tokens"
+    return f"N{unit.session_id} {what} (about {takes if known is None else budget.dollars(known)})"
+
+
+def is_over(purse: budget.Limits, expected: ledger.Expected | None) -> bool:
+    """Whether the call alone takes more than the run may."""
+    nothing = ledger.Spent(0, 0, 0, 0)
+    return expected is not None and bool(budget.refusal(purse, nothing, expected, whose=budget.RUN))
+
+
 def observe(run: Run, place: Place, report: Report) -> Report:
     """Observe the place anew; the report with what came of it."""
     if not places.is_current(run.conn, place):
         return report._replace(left=report.left - 1)
     unit = load(run.conn, place.unit_id, run.settings, mode=run.mode)
-    call = _claim(run, place, unit, spent=report.spent)
+    expected = run.expect(unit)
+    if expected is not None and is_over(run.purse, expected):
+        return report._replace(over=(*report.over, name(unit, expected)))
+    call = _claim(run, place, expected, spent=report.spent)
     if isinstance(call, str):
         return report._replace(reason=call)
     unit = unit._replace(unit_id=call.unit_id)
     hit("again_before_call")
+    asking = pieces.Asking(run.provider, partial(_fits, run, spent=report.spent))
     try:
-        observed = _ask(run.provider, unit)
+        observed = asking.ask(unit)
     except (KeyboardInterrupt, SystemExit):
         if call.run_id is not None:
             ledger.interrupt(run.conn, call.run_id, now=run.clock())
@@ -124,30 +150,78 @@ def observe(run: Run, place: Place, report: Report) -> Report:
             ledger.cancel(run.conn, call.run_id)
         return report._replace(reason=second.scrub(str(error)))
     except ProviderError as error:
-        return _in_trouble(run, call, error, report=report)
-    except UnusableReply as error:
-        usage, microusd = cost.of_failure(error, call.expected, run.prices)
-        told = f"unusable: {second.scrub(error.reason)}"
-        _failed(run, call, told, usage=usage, microusd=microusd)
-        count, left = report.unusable + 1, report.left - 1
-        report = report._replace(unusable=count, left=left, trouble=told)
-        return _spent(report, usage, calls=error.calls, microusd=microusd)
+        return _in_trouble(run, call, error, asking=asking, report=report)
+    except (UnusableReply, pieces.TooLong, pieces.TooDear) as error:
+        return _in_vain(run, call, error, asking=asking, unit=unit, report=report)
     hit("again_after_call")
     return _put(run, place, call, unit=unit, observed=observed, report=report)
 
 
-def _in_trouble(run: Run, call: _Call, error: ProviderError, *, report: Report) -> Report:
+def _fits(run: Run, usage: Usage, parts: Sequence[TurnUnit], *, spent: ledger.Spent) -> bool:
+    """Whether the run may ask about all the parts, beside what the calls before took."""
+    took = prices.charge(usage, estimate.model_of(run.settings), run.prices)
+    tokens, microusd = sum(usage[:4]), took or 0
+    for one in parts:
+        expected = run.expect(one)
+        if expected is None:
+            return True
+        tokens += expected.input_tokens + expected.output_tokens
+        microusd += expected.microusd or 0
+    whole = ledger.Expected("", "", tokens, 0, microusd)
+    return not budget.refusal(run.purse, spent, whole, whose=budget.RUN)
+
+
+def _in_vain(
+    run: Run,
+    call: _Call,
+    error: UnusableReply | pieces.TooLong | pieces.TooDear,
+    *,
+    asking: pieces.Asking,
+    unit: TurnUnit | SummaryUnit,
+    report: Report,
+) -> Report:
+    """The calls gave nothing that could be used, for whatever reason: the old rows stay."""
+    usage, microusd = _took(run, call, error, asking=asking)
+    if isinstance(error, pieces.TooDear):
+        told = "too dear: in pieces it takes more than the budget"
+    elif isinstance(error, pieces.TooLong):
+        told = f"{places.TOO_LONG}: {second.scrub(error.reason)}"
+    else:
+        told = f"unusable: {second.scrub(error.reason)}"
+    _failed(run, call, told, usage=usage, calls=asking.calls, microusd=microusd)
+    report = _spent(report, usage, calls=asking.calls, microusd=microusd)
+    if isinstance(error, pieces.TooDear) and call.expected is not None:
+        return report._replace(over=(*report.over, name(unit, call.expected)))
+    report = report._replace(left=report.left - 1)
+    if isinstance(error, pieces.TooLong):
+        return report._replace(too_long=report.too_long + 1)
+    return report._replace(unusable=report.unusable + 1, trouble=told)
+
+
+def _took(
+    run: Run, call: _Call, error: Exception, *, asking: pieces.Asking
+) -> tuple[Usage, int | None]:
+    """What calls took that gave nothing: what was told of them, or what the last one may have."""
+    model = call.expected.model if call.expected is not None else ""
+    if asking.calls > 1 or not isinstance(error, (ProviderError, UnusableReply)):
+        return asking.usage, prices.charge(asking.usage, model, run.prices)
+    return cost.of_failure(error, call.expected, run.prices)
+
+
+def _in_trouble(
+    run: Run, call: _Call, error: ProviderError, *, asking: pieces.Asking, report: Report
+) -> Report:
     told = f"{error.kind}: {second.scrub(str(error))}"
     if not error.sent:
         if call.run_id is not None:
             ledger.cancel(run.conn, call.run_id)
         return report._replace(trouble=told, reason=told)
-    usage, microusd = cost.of_failure(error, call.expected, run.prices)
-    _failed(run, call, told, usage=usage, microusd=microusd)
+    usage, microusd = _took(run, call, error, asking=asking)
+    _failed(run, call, told, usage=usage, calls=asking.calls, microusd=microusd)
     goes_on = error.kind in PASSING and not blame.is_busy(error)
     reason = "" if goes_on else told
     report = report._replace(failed=report.failed + 1, trouble=told, reason=reason)
-    return _spent(report, usage, calls=1, microusd=microusd)
+    return _spent(report, usage, calls=asking.calls, microusd=microusd)
 
 
 def _put(
@@ -182,16 +256,11 @@ def _put(
     return _spent(report, observed.usage, calls=observed.calls, microusd=microusd)
 
 
-def _ask(provider: Provider, unit: TurnUnit | SummaryUnit) -> Observed:
-    return provider.observe(unit) if isinstance(unit, TurnUnit) else provider.summarise(unit)
-
-
 def _claim(
-    run: Run, place: Place, unit: TurnUnit | SummaryUnit, *, spent: ledger.Spent
+    run: Run, place: Place, expected: ledger.Expected | None, *, spent: ledger.Spent
 ) -> _Call | str:
     """The unit to try with and its call on the books, or why a budget does not allow it."""
     now = run.clock()
-    expected = run.expect(unit)
     with transaction(run.conn):
         if expected is None:
             return _Call(replacements.open_unit(run.conn, place, now=now), now, None, None)
@@ -207,14 +276,16 @@ def _claim(
     return _Call(unit_id, now, expected, run_id)
 
 
-def _failed(run: Run, call: _Call, error: str, *, usage: Usage, microusd: int | None) -> None:
+def _failed(
+    run: Run, call: _Call, error: str, *, usage: Usage, calls: int, microusd: int | None
+) -> None:
     """A call that gave nothing is on the books like any other."""
     result = ledger.Result(
         provider=run.settings.provider,
         model=call.expected.model if call.expected is not None else "",
         prompt_version="",
         outcome=error.partition(":")[0],
-        calls=1,
+        calls=calls,
         usage=usage,
         microusd=microusd,
         error=error,

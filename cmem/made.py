@@ -26,6 +26,10 @@ class Asks(NamedTuple):
     model: str
     names: Mapping[str, frozenset[str]]
 
+    @property
+    def by(self) -> tuple[str, str]:
+        return (self.provider, self.model)
+
     def is_model(self, told: str) -> bool:
         """Whether ``told`` is the model that is asked for: by its name, however that is spelled,
         or because it has answered to it."""
@@ -49,3 +53,14 @@ def is_made(place: Place, who: Asks, wanted: Wanted) -> bool:
     if wanted.session or who.provider in estimate.FREE:
         return False
     return bool(place.elsewhere) or any(who.is_model(one) for one in place.undone)
+
+
+def is_too_long(place: Place, wanted: Wanted) -> bool:
+    """Has the model that is asked for refused it for its size, whole and in pieces? Who wants to
+    try it again names the session."""
+    return place.too_long and not wanted.session
+
+
+def is_open(place: Place, who: Asks, wanted: Wanted) -> bool:
+    """Whether it is to be asked about."""
+    return not is_made(place, who, wanted) and not is_too_long(place, wanted)

@@ -200,9 +200,9 @@ class _Job:
 
     def _asked(self, session_id: int) -> list[Place]:
         run = self._run
-        found = places.listed(run.conn, session_id, self._wanted, by=run.settings.provider)
         who = made.asks(run.conn, run.settings)
-        return [one for one in found if not made.is_made(one, who, self._wanted)]
+        found = places.listed(run.conn, session_id, self._wanted, by=who.by)
+        return [one for one in found if made.is_open(one, who, self._wanted)]
 
     def _places(self) -> Iterator[Place]:
         """Everything that is asked for, looked up a session at a time. What failed in an earlier

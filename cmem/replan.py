@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import apsw
 
     from cmem.estimate import Share
+    from cmem.model import SummaryUnit, TurnUnit
     from cmem.settings import Settings
     from cmem.store.ledger import Expected
     from cmem.store.places import Place, Wanted
@@ -31,7 +32,8 @@ class Plan(NamedTuple):
     that were never observed, which are for ``compress``; ``pruned``: turns without their raw
     evidence, which stay as they are. ``cost_usd`` None: nobody knows. ``sessions``: those with
     such places; ``now``: the calls that the budget and ``max_calls`` leave room for, ``left``: the
-    places that would wait, with the ``reason``."""
+    places that would wait, with the ``reason``; ``over``, by name: those of them that alone take more
+    than the budget. ``too_long``: places that the model does not take."""
 
     provider: str
     model: str
@@ -48,6 +50,8 @@ class Plan(NamedTuple):
     now: int
     left: int
     reason: str
+    too_long: int = 0
+    over: tuple[str, ...] = ()
 
     def document(self) -> dict[str, object]:
         """As it is told to a program."""
@@ -89,7 +93,7 @@ def plan(
                 progress(number, len(sessions))
             for one in _of(conn, session_id, wanted, settings=settings, sums=sums):
                 unit = anew.load(conn, one.unit_id, settings, mode=mode)
-                sums.add(unit.project, weigh(unit))
+                sums.add(unit, weigh(unit))
         return sums.plan()
     finally:
         conn.close()
@@ -137,13 +141,19 @@ class _Sums:
         is_free = settings.provider in estimate.FREE
         self._reason = "" if is_free else paused(conn, settings, now=now)
         self._shares: dict[str, Share] = {}
-        self.done = self.unsettled = self.pruned = self.sessions = 0
+        self.done = self.too_long = self.unsettled = self.pruned = self.sessions = 0
+        self._over: list[str] = []
         self._now = self._left = 0
 
-    def add(self, project: str, weight: Expected | None) -> None:
+    def add(self, unit: TurnUnit | SummaryUnit, weight: Expected | None) -> None:
         """One more place."""
+        project = unit.project
         more = estimate.share(project, [weight])
         self._shares[project] = estimate.both(self._shares.get(project), more)
+        if weight is not None and anew.is_over(self._options.purse, weight):
+            self._over.append(anew.name(unit, weight))
+            self._left += 1
+            return
         if not self._reason and weight is not None:
             self._reason = self._refusal(weight)
         if self._reason:
@@ -179,6 +189,8 @@ class _Sums:
             now=self._now,
             left=self._left,
             reason=self._reason,
+            too_long=self.too_long,
+            over=tuple(self._over),
         )
 
 
@@ -186,10 +198,12 @@ def _of(
     conn: apsw.Connection, session_id: int, wanted: Wanted, *, settings: Settings, sums: _Sums
 ) -> list[Place]:
     """The places of a session that would be asked about; what else there is of it is counted."""
-    found = places.listed(conn, session_id, wanted, by=settings.provider)
     who = made.asks(conn, settings)
-    asked = [one for one in found if not made.is_made(one, who, wanted)]
-    sums.done += len(found) - len(asked)
+    found = places.listed(conn, session_id, wanted, by=who.by)
+    missing = [one for one in found if not made.is_made(one, who, wanted)]
+    asked = [one for one in missing if not made.is_too_long(one, wanted)]
+    sums.done += len(found) - len(missing)
+    sums.too_long += len(missing) - len(asked)
     sums.sessions += bool(asked)
     sums.unsettled += places.unsettled(conn, session_id, wanted)
     sums.pruned += places.pruned(conn, session_id, wanted)

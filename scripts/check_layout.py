@@ -100,6 +100,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     + (
         "observe",
         "own",
+        "pieces",
         "projects_admin",
         "recompress",
         "repair",

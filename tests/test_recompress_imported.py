@@ -149,7 +149,8 @@ def test_a_budget_is_the_run_s_own_whatever_the_day_has_taken(
     report = again(world, options)
     assert report.input_tokens + report.output_tokens <= tokens
     assert (report.calls, report.left) == (room.now, room.left)
-    assert (report.calls, bool(report.reason)) == (min(tokens // expected, 5), report.left > 0)
+    assert report.calls == min(tokens // expected, 5)
+    assert bool(report.reason or report.over) == (report.left > 0)
     assert again(world).left == 0
 
 
@@ -447,3 +448,107 @@ def test_every_model_that_was_taken_back_is_not_asked_again(world: scripted.Worl
     for model in ("first", "second", "third"):
         assert planned(world, wanted=old, model=model).places == 2
     assert planned(world, wanted=old, model="fourth").places == 4
+
+
+def large(world: scripted.World, tools: int = 16) -> None:
+    """A turn of many tool uses in the newest session."""
+    conn = world.store()
+    with conn:
+        for _ in range(tools - 1):
+            seeding.add_tool(conn, 7, response="x" * 400)
+    conn.close()
+
+
+def taking(world: scripted.World, most: int, said: str = "prompt is too long") -> list[int]:
+    """A model that takes turns of so many tool uses; the sizes that it took, or (below 0) not."""
+    sizes: list[int] = []
+
+    def act(unit: object) -> None:
+        if isinstance(unit, TurnUnit) and unit.prompt == "new 1":
+            fits = len(unit.evidence) <= most
+            sizes.append(len(unit.evidence) if fits else -len(unit.evidence))
+            if not fits:
+                raise UnusableReply(f"the request was refused (400): {said}")
+
+    world.provider.act = act
+    return sizes
+
+
+def test_a_turn_that_is_too_long_is_asked_about_in_pieces_and_stored_as_one(
+    world: scripted.World,
+) -> None:
+    large(world)
+    sizes = taking(world, 5)
+    report = again(world)
+    assert sizes == [-16, -8, 4, 4, 4, 4]
+    assert (report.replaced, report.unusable, report.left, report.calls) == (6, 0, 0, 11)
+    conn = world.store()
+    found = rows(conn, "SELECT id FROM observations WHERE turn_id = 7 AND superseded_by IS NULL")
+    cited = "SELECT count(*) FROM observation_sources WHERE kind = 'T' AND observation_id IN ({})"
+    ids = ", ".join(str(ref) for (ref,) in found)
+    booked = rows(
+        conn,
+        "SELECT outcome, calls, input_tokens FROM observer_runs WHERE id = "
+        f"(SELECT run_id FROM observations WHERE id IN ({ids}))",
+    )
+    # The scripted model says the same of each piece, which is one memory.
+    assert (len(found), rows(conn, cited.format(ids)), booked) == (1, [(16,)], [("done", 6, 3600)])
+    assert replacements.undo(conn, 4, now=NOON)[0] == 2
+    conn.close()
+    assert again(world).calls == 0
+
+
+def test_what_no_piece_of_is_taken_is_not_asked_again_unless_it_is_named(
+    world: scripted.World,
+) -> None:
+    large(world, 2)
+    sizes = taking(world, 0)
+    report = again(world)
+    assert sizes == [-2, -1]
+    assert (report.replaced, report.too_long, report.left, report.reason) == (5, 1, 0, "")
+    conn = world.store()
+    kept = rows(conn, "SELECT error FROM observer_runs WHERE outcome = 'too long'")
+    conn.close()
+    assert kept == [("too long: the request was refused (400): prompt is too long",)]
+    plan = planned(world)
+    assert (plan.places, plan.too_long, again(world).calls) == (0, 1, 0)
+    assert planned(world, model="greater").too_long == 0
+    sizes.clear()
+    assert again(world, wanted=Wanted(4)).too_long == 1
+    assert sizes == [-2, -1]
+
+
+def test_a_refusal_for_another_reason_makes_no_pieces(world: scripted.World) -> None:
+    large(world)
+    sizes = taking(world, 0, "the model refused")
+    assert (again(world).unusable, sizes, planned(world).places) == (1, [-16], 1)
+
+
+def test_what_alone_takes_more_than_the_budget_is_passed_over_and_named(
+    world: scripted.World,
+) -> None:
+    large(world, 200)
+    usual = planned(world, wanted=Wanted(projects=(2,))).input_tokens // 2 + 600
+    options = OPEN._replace(purse=Limits(0, 6 * usual))
+    plan = planned(world, options)
+    assert (plan.now, plan.left, plan.reason) == (5, 1, "")
+    report = again(world, options)
+    assert (report.replaced, report.left, report.reason, report.over) == (5, 1, "", plan.over)
+    assert len(plan.over) == 1
+    assert plan.over[0].startswith("N4 turn 1 (about ")
+    assert "new 1" not in asked(world)
+    assert (planned(world, options).now, again(world, options).calls) == (0, 0)
+    assert again(world, OPEN).replaced == 1
+
+
+def test_pieces_are_held_against_the_budget_before_they_are_asked(world: scripted.World) -> None:
+    large(world)
+    sizes = taking(world, 5)
+    only = Wanted(4)
+    first = planned(world, OPEN, only)
+    purse = Limits(0, first.input_tokens + first.output_tokens)
+    report = again(world, OPEN._replace(purse=purse), only)
+    assert max(sizes) < 0  # so nothing was paid for pieces of it
+    assert (report.replaced, report.left) == (1, 1)
+    assert [one.partition(" (")[0] for one in report.over] == ["N4 turn 1"]
+    assert report.input_tokens + report.output_tokens <= purse.tokens

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from cmem.replan import Glance, Plan, Weighing
 
 REDRAW_S = 0.2
+NAMED = 5
+TOO_LONG = (
+    "more than the model takes, also in pieces; `cmem recompress N4` asks about a session again"
+)
 
 
 def planned(found: Plan, name: str) -> Iterator[str]:
@@ -30,13 +34,16 @@ def planned(found: Plan, name: str) -> Iterator[str]:
         yield f"About {weight(found)}."
         if len(found.projects) > 1:
             yield from (f"- {share.project}: {weight(share)}" for share in found.projects)
-    if found.left:
+    waiting = found.left - len(found.over)
+    if waiting:
         yield (
-            f"Now {n(found.now, 'call')} of them; {n(found.left, 'place')} would wait: "
-            f"{found.reason}."
+            f"Now {n(found.now, 'call')} of them; {n(waiting, 'place')} would wait: {found.reason}."
         )
+    yield from over(found)
     if found.done:
         yield f"{found.done:,} more {'is' if found.done == 1 else 'are'} its own already."
+    if found.too_long:
+        yield f"{n(found.too_long, 'place')} will be left out: {TOO_LONG}."
     if found.pruned:
         yield f"{n(found.pruned, 'turn')} cannot be observed again: the raw evidence is gone."
     if found.unsettled:
@@ -80,6 +87,8 @@ def told(report: Report, name: str) -> Iterator[str]:
             f"Left as they were: {report.kept} in which it found nothing to record, "
             f"{report.unusable} whose reply could not be used."
         )
+    if report.too_long:
+        yield f"Left as they were too: {n(report.too_long, 'place')}, {TOO_LONG}."
     if report.calls:
         known = budget.dollars(report.microusd)
         cost = f"{known}, {report.unpriced} of unknown price" if report.unpriced else known
@@ -89,8 +98,20 @@ def told(report: Report, name: str) -> Iterator[str]:
         )
     if report.reason:
         yield f"Stopped: {report.reason}"
-    if report.left:
-        yield f"Left: {report.left:,}; the same command goes on there."
+    yield from over(report)
+    waiting = report.left - len(report.over)
+    if waiting:
+        yield f"Left: {waiting:,}; the same command goes on there."
+
+
+def over(found: Plan | Report) -> Iterator[str]:
+    """What was passed over because the whole budget is not enough for it."""
+    if found.over:
+        more = f" and {len(found.over) - NAMED:,} more" if len(found.over) > NAMED else ""
+        yield (
+            f"Passed over, because each alone takes more than the budget: "
+            f"{', '.join(found.over[:NAMED])}{more}; a greater --budget does them too."
+        )
 
 
 @contextlib.contextmanager

@@ -115,6 +115,9 @@ def _nothing(found: Plan) -> str:
             f"{found.provider} already. Name who asks a model: `cmem compress --imported "
             "--provider NAME --dry-run` tells the price (`cmem provider list`)."
         )
+    if found.too_long:
+        count = anew.n(found.too_long, "imported place")
+        return f"Nothing to observe again: {count} left, {anew.TOO_LONG}."
     if found.done:
         count = anew.n(found.done, "imported place")
         return f"Nothing to observe again; {count} by {anew.who(found)} already."

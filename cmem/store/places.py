@@ -16,6 +16,7 @@ from cmem.store.rows import row, rows, value
 if TYPE_CHECKING:
     import apsw
 
+TOO_LONG = "too long"  # the outcome of a try with what the model does not take, whole or in pieces
 # What a model has made on another machine: it came in without a unit of work.
 ELSEWHERE = """+unit_id IS NULL AND hidden_at IS NULL
     AND prompt_version NOT IN ('', 'claude-mem') AND prompt_version NOT LIKE 'extract/%'"""
@@ -32,7 +33,7 @@ _TRIES = """work_units w JOIN observer_runs x ON x.unit_id = w.id
 # ?1: the session; ?2: only what was imported; ?3: only turns that went on since then. Turns come
 # before the summaries that are made of them. A turn whose raw evidence has had its time cannot be
 # observed again. The last columns are of tries with this provider (?4): whether one has failed and
-# none succeeded since, and by which models those were which a person took back;
+# none succeeded since, whether it was too long for the model that is asked (?5), by which models those were which a person took back;
 # and which models have made something of it on other machines.
 _PLACES = f"""WITH settled AS (
         SELECT u.id, u.kind, u.turn_id, u.first_tool, u.last_tool, u.reason, {_RUN} AS run
@@ -43,6 +44,8 @@ _PLACES = f"""WITH settled AS (
     SELECT n.id, n.kind, n.turn_id, n.first_tool, n.last_tool, coalesce(r.provider, ''),
         coalesce(r.model, ''), EXISTS (SELECT 1 FROM {_TRIES} AND w.state = 'again'
             AND x.outcome NOT IN ('done', 'skipped', 'stale', 'started', 'interrupted')),
+        EXISTS (SELECT 1 FROM {_TRIES} AND w.state = 'again' AND x.outcome = '{TOO_LONG}'
+            AND x.model = ?5),
         (SELECT json_group_array(DISTINCT x.model) FROM {_TRIES} AND w.state = 'undone'
             AND x.outcome = 'done'),
         CASE n.kind WHEN 'turn' THEN {_MODELS.format(table="observations", condition=ELSEWHERE)}
@@ -87,7 +90,8 @@ class Wanted(NamedTuple):
 
 class Place(NamedTuple):
     """A place with the unit whose result stands there, and who made it. ``failed``: the provider
-    that is asked now has been asked about it and gave nothing; ``undone``: its models whose results a
+    that is asked now has been asked about it and gave nothing; ``too_long``: its model does not
+    take so much; ``undone``: its models whose results a
     person has taken back; ``elsewhere``: the models that have made something of it on another
     machine, whether that is shown or not."""
 
@@ -99,6 +103,7 @@ class Place(NamedTuple):
     provider: str
     model: str
     failed: bool
+    too_long: bool
     undone: tuple[str, ...]
     elsewhere: tuple[str, ...]
 
@@ -115,14 +120,19 @@ def sessions(conn: apsw.Connection, wanted: Wanted) -> list[int]:
     return [int(ref) for (ref,) in rows(conn, _SESSIONS, (named, wanted.since))]
 
 
-def listed(conn: apsw.Connection, session_id: int, wanted: Wanted, *, by: str) -> list[Place]:
+def listed(
+    conn: apsw.Connection, session_id: int, wanted: Wanted, *, by: tuple[str, str]
+) -> list[Place]:
     """What is wanted of one of them and has been observed, in the order to do so again. ``by``:
-    the provider that is asked now."""
-    found = rows(conn, _PLACES, (session_id, not wanted.session, wanted.since, by))
+    the provider and the model that are asked now."""
+    found = rows(conn, _PLACES, (session_id, not wanted.session, wanted.since, *by))
     return [
-        Place._make((*one[:7], bool(one[7]), (*json.loads(one[8]),), (*json.loads(one[9]),)))
-        for one in found
+        Place._make((*one[:7], bool(one[7]), bool(one[8]), *map(_names, one[9:]))) for one in found
     ]
+
+
+def _names(told: str) -> tuple[str, ...]:
+    return tuple(json.loads(told))
 
 
 def is_current(conn: apsw.Connection, place: Place) -> bool:

@@ -216,3 +216,16 @@ def test_the_pace_tells_money_rate_and_time(
 ) -> None:
     report = Report("p", 60, *(0,) * 5, done, *(0,) * 2, microusd, 0, left=60 - done, reason="")
     assert anew.pace(report, seconds) == said
+
+
+def test_what_was_passed_over_is_named_and_not_promised() -> None:
+    large = tuple(f"N{number} turn 1 (about $0.61)" for number in range(1, 8))
+    report = Report("p", 9, 1, *(0,) * 9, left=8, reason="", too_long=1, over=large)
+    assert [*anew.told(report, "2 imported sessions")][1:] == [
+        "Left as they were too: 1 place, more than the model takes, also in pieces; "
+        "`cmem recompress N4` asks about a session again.",
+        "Passed over, because each alone takes more than the budget: N1 turn 1 (about $0.61), "
+        "N2 turn 1 (about $0.61), N3 turn 1 (about $0.61), N4 turn 1 (about $0.61), "
+        "N5 turn 1 (about $0.61) and 2 more; a greater --budget does them too.",
+        "Left: 1; the same command goes on there.",
+    ]
