@@ -17,6 +17,7 @@ from cmem.failpoint import hit
 from cmem.model import Mode, TurnUnit, Usage
 from cmem.observer import prices
 from cmem.observer.errors import MissingCredential, ProviderError, UnusableReply
+from cmem.observer.providers.asked import Model
 from cmem.privacy import second
 from cmem.store import ledger, places, replacements, units
 from cmem.store.connection import transaction
@@ -133,6 +134,8 @@ def observe(run: Run, place: Place, report: Report) -> Report:
     expected = run.expect(unit)
     if expected is not None and is_over(run.purse, expected):
         return report._replace(over=(*report.over, name(unit, expected)))
+    if isinstance(run.provider, Model):
+        run.provider.load()  # it takes a second, before the call is on the books
     call = _claim(run, place, expected, spent=report.spent)
     if isinstance(call, str):
         return report._replace(reason=call)

@@ -17,6 +17,8 @@ from cmem.budget import Limits
 from cmem.errors import CmemError, UsageError
 from cmem.model import TurnUnit
 from cmem.observer.errors import ProviderError, UnusableReply
+from cmem.observer.providers import PROVIDERS
+from cmem.observer.providers.asked import Asked, Model
 from cmem.recompress import Options
 from cmem.store import replacements
 from cmem.store.places import Wanted
@@ -552,3 +554,23 @@ def test_pieces_are_held_against_the_budget_before_they_are_asked(world: scripte
     assert (report.replaced, report.left) == (1, 1)
     assert [one.partition(" (")[0] for one in report.over] == ["N4 turn 1"]
     assert report.input_tokens + report.output_tokens <= purse.tokens
+
+
+def test_nothing_slow_lies_between_the_booking_of_a_call_and_the_call(
+    world: scripted.World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is killed in the second which the import of an SDK takes has spent nothing."""
+    booked: list[list[tuple[object, ...]]] = []
+
+    def look() -> None:
+        conn = world.store()
+        booked.append(rows(conn, "SELECT 1 FROM observer_runs WHERE outcome = 'started'"))
+        conn.close()
+
+    def ask(_request: object) -> Asked:
+        look()
+        return Asked("nothing", "", "some-model", scripted.USAGE, ())
+
+    monkeypatch.setitem(PROVIDERS, "scripted", lambda _settings: Model("scripted", ask, look))
+    again(world, OPEN._replace(max_calls=1))
+    assert booked == [[], [(1,)]]

@@ -14,7 +14,7 @@ from typing import Any
 from cmem.model import Usage
 from cmem.observer import prices, prompt, waiting
 from cmem.observer.errors import ProviderError
-from cmem.observer.providers.anthropic_client import ENDPOINT, Anthropic, call
+from cmem.observer.providers.anthropic_client import ENDPOINT, Anthropic, call, load
 from cmem.observer.providers.anthropic_net import Net
 from cmem.observer.providers.anthropic_trouble import dressed
 from cmem.observer.providers.asked import Asked, Model, count
@@ -28,7 +28,8 @@ MAX_TOKENS = 4096
 
 
 def provider(settings: ProviderSettings) -> Model:
-    return Model(NAME, partial(ask, settle(settings)))
+    who = settle(settings)
+    return Model(NAME, partial(ask, who), partial(load, who))
 
 
 def settle(settings: ProviderSettings) -> Anthropic:

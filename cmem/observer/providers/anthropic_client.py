@@ -6,6 +6,7 @@ nothing is used up. On the way there, nothing was answered. After that it may ha
 
 from __future__ import annotations
 
+import contextlib
 import ssl
 from collections.abc import Callable
 from functools import partial
@@ -35,6 +36,13 @@ class Anthropic(NamedTuple):
     model: str
     timeout_s: float
     net: Net = Net()
+
+
+def load(who: Anthropic) -> None:
+    """Import the SDK, where there is a key to ask with; what is wrong with it the call tells."""
+    if who.api_key:
+        with contextlib.suppress(Exception):
+            import anthropic  # noqa: F401
 
 
 def call(

@@ -32,11 +32,17 @@ class Asked(NamedTuple):
 Ask = Callable[[prompt.Request], Asked]
 
 
+def _nothing() -> None:
+    return
+
+
 class Model(NamedTuple):
-    """A provider that asks a model: by its name and its one function."""
+    """A provider that asks a model: by its name and its one function. ``load``: what can be done
+    before the first call, so that less time lies between its booking and the call."""
 
     name: str
     ask: Ask
+    load: Callable[[], None] = _nothing
 
     def observe(self, unit: TurnUnit) -> Observed:
         mode = unit.mode or modes.load()
