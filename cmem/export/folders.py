@@ -13,10 +13,17 @@ from typing import Any
 
 # A key that is a path says every folder above the project.
 KEY = "folder:"
-_HOME = r"/(?:home|users)/[^/\s\"'`]+|[a-z]:\\users\\[^\\\s\"'`]+|/root|~"
+_NAME = r"[^/\\\s\"'`<>|:,;()\[\]{}]+"
+_HOME = (
+    rf"/(?:(?:var|usr|export|nfs|net|system/volumes/data|[a-z])/)?(?:home|users)/{_NAME}"
+    rf"|[a-z]:[/\\]+users[/\\]+{_NAME}|/root|~[a-z_][\w.\-]*(?=/)|~"
+)
+# Another drive's folders, and those of another machine.
+_DRIVES = r"[a-z]:(?=\\+(?!windows|program)\w)|\\\\+[\w.$\-]{2,}(?=\\+\w)"
 _OTHERS = ("mnt", "media", "srv", "opt", "volumes", "tmp", "private", "var/folders", "run/media")
-_NAMES = r"(?:[/\\][^/\\\s\"'`<>|:,;()\[\]{}]+)*"
-_BEFORE, _AFTER = r"(?<![\w.~…\-])", r"(?![\w\-])"
+_NAMES = rf"(?:[/\\]+{_NAME})*"
+# A path begins where no word goes on; an option of one letter may stand right before it.
+_BEFORE, _AFTER = r"(?:(?<![\w.~…\-])|(?<=[\s\"'`]-[a-zA-Z]))", r"(?![\w\-])"
 
 
 class Folders:
@@ -63,7 +70,8 @@ class Folders:
     def _private(self) -> re.Pattern[str]:
         tops = "|".join(one for one in self._tops if one.casefold() not in ("home", "users"))
         where = rf"(?P<home>{_HOME})|/(?:{tops})(?=[/\\])"
-        return re.compile(f"{_BEFORE}(?:{where}){_NAMES}", re.IGNORECASE)
+        drives = rf"(?<![\w\\])(?P<drive>{_DRIVES})"
+        return re.compile(f"(?:{_BEFORE}(?:{where})|{drives}){_NAMES}", re.IGNORECASE)
 
 
 def key(project: str) -> str:
@@ -76,8 +84,12 @@ def key(project: str) -> str:
 def _last(found: re.Match[str]) -> str:
     """A private path as its last name; in somebody's home also that it is there."""
     home = found["home"]
-    rest = found[0][len(home) :] if home else found[0]
-    names = [one for one in re.split(r"[/\\]", rest) if one]
+    names = [one for one in re.split(r"[/\\]", found[0][len(home or "") :]) if one]
+    for place, one in enumerate(names[:-1]):
+        if one.casefold() in ("home", "users"):  # on another machine, or below a mount
+            home, names = one, names[place + 2 :]
+            break
     if home:
         return "~" + "/…" * (len(names) > 1) + "".join("/" + one for one in names[-1:])
-    return "…/" + names[-1] if len(names) > 1 else found[0]
+    # A drive with one name may as well be a word and an escape.
+    return "…/" + names[-1] if len(names) > (2 if found["drive"] else 1) else found[0]

@@ -21,11 +21,24 @@ TEXTS = {
     "~/clients/acme/z.py": "~/…/z.py",
     "C:\\Users\\ana\\acme\\z.py": "~/…/z.py",
     "file:///tmp/acme/z": "file://…/z",
+    "~ana/clients/z.py, ~ana/x.py": "~/…/z.py, ~/x.py",
+    "/var/home/ana/x.py and /usr/home/ana": "~/x.py and ~",
+    "cd /home/ana; ls /home/ana:/home/ben/y": "cd ~; ls ~:~/y",
+    "cc -I/home/ana/acme/include -L/home/ana x.c": "cc -I~/…/include -L~ x.c",
+    "/mnt/c/Users/ana/acme/z.py, /c/Users/ana/z.py, C:/Users/ana/z.py": "~/…/z.py, ~/z.py, ~/z.py",
+    '"C:\\\\Users\\\\ana\\\\z.py"': '"~/z.py"',
+    "D:\\clients\\acme\\z.py": "…/z.py",
+    "\\\\server\\share\\acme\\z.py": "…/z.py",
+    "\\\\wsl$\\Ubuntu\\home\\ana\\z.py": "~/z.py",
+    "\\\\server\\Users\\ana": "~",
     # Nobody's folders.
     "/usr/bin/python3 -m x, /tmp, /api/v1/users": "/usr/bin/python3 -m x, /tmp, /api/v1/users",
     "https://x.invalid/data/clients/acme": "https://x.invalid/data/clients/acme",
     "src/data/clients/acme": "src/data/clients/acme",
     "and/or ~5 minutes": "and/or ~5 minutes",
+    "C:\\Windows\\System32\\cmd.exe": "C:\\Windows\\System32\\cmd.exe",
+    r"re.compile(r'\d+\\w\s*')": r"re.compile(r'\d+\\w\s*')",
+    "a: b, x:\\n": "a: b, x:\\n",
 }
 
 

@@ -174,7 +174,9 @@ def test_stored_text_opens_no_heading_tag_or_folder(tmp_path: Path) -> None:
 
 
 def test_command_writes_the_folder_and_says_so(tmp_path: Path) -> None:
-    exported.full(tmp_path / "a").close()
+    conn = exported.full(tmp_path / "a")
+    conn.execute("UPDATE observations SET generated_by_model = 'm'")
+    conn.close()
     folder = tmp_path / "notes"
     home = str(tmp_path / "a")
     first = support.run_cmem("export", "--md", str(folder), CMEM_HOME=home)

@@ -452,7 +452,9 @@ def test_part_of_a_memory_is_complete_in_itself(tmp_path: Path) -> None:
 def test_redacted_export_holds_memories_and_no_evidence(tmp_path: Path) -> None:
     source = full(tmp_path / "a")
     secret = "ghp_" + "a8Zk3" * 8
-    source.execute("UPDATE observations SET narrative = ?", (f"/home/ana/x.py has {secret}",))
+    words = f"/home/ana/x.py has {secret}"
+    query = "UPDATE observations SET generated_by_model = 'm', narrative = ?"
+    source.execute(query, (words,))
     data = export(source, redacted=True)
     text = data.decode()
     for gone in (secret, "zähle", "make", "done 1", "/home/ana", "/p/shop"):

@@ -24,7 +24,8 @@ EXPORT = Command(
         Option(("--since",), "Only sessions with an event since: a date, monday, 7d."),
         Option(
             ("--redacted",),
-            "For somebody else: without prompts, tool payloads and folders, scrubbed once more.",
+            "For somebody else: without prompts, tool payloads, last messages, folders, and what "
+            "extract quotes of them (of its memories only the files are left); scrubbed once more.",
             "flag",
             default=False,
         ),
