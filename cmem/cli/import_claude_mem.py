@@ -8,6 +8,7 @@ from typing import Any
 from cmem import settings
 from cmem.cli import bringing, place
 from cmem.importers import claude_mem, claude_mem_db
+from cmem.plural import counted
 from cmem.store import project_rows
 
 SHOWN = 8
@@ -26,7 +27,9 @@ def run(values: Mapping[str, Any]) -> int:
         finally:
             if store is not None:
                 store.close()
-    more = [] if values["dry_run"] else list(_folderless())
+        mended = peer.mended
+    more = [f"Text that is not UTF-8 was mended in {counted(mended, 'row')}."] if mended else []
+    more += [] if values["dry_run"] else _folderless()
     return bringing.told(brought, source=path, what=": ", values=dict(values), more=more)
 
 

@@ -126,7 +126,8 @@ def _project(identity: ProjectIdentity, key: str) -> Record:
 
 
 def _session_rows(peer: Peer) -> Iterator[Found]:
-    """Their sessions, and one made up for rows that name a session nobody knows."""
+    """Their sessions, one made up for each that rows name and nobody knows, and one for the rows
+    that name none."""
     yield from (
         {
             **row,
@@ -148,18 +149,13 @@ def _session_rows(peer: Peer) -> Iterator[Found]:
     }
     for name in memories:
         yield {"content_session_id": f"{NAME}:{name}", "memory_session_id": name}
+    if any(peer.homeless(table) for table in peer_db.TABLES[1:]):
+        yield {"content_session_id": f"{NAME}:", "homeless": True}
 
 
 def _session(peer: Peer, row: Found, keys: Mapping[str, str]) -> Session:
-    native, memory = row["content_session_id"], row.get("memory_session_id")
-    rows: dict[str, list[Found]] = {}
-    for table in (peer_db.PROMPTS, peer_db.TOOLS):
-        rows[table] = list(_evidence(peer, table, row))
-    for table in (peer_db.OBSERVATIONS, peer_db.SUMMARIES):
-        of_memory = memory is not None and peer.has(table, "memory_session_id")
-        rows[table] = (
-            list(peer.rows(table, "memory_session_id = ?", (memory,))) if of_memory else []
-        )
+    native = row["content_session_id"]
+    rows = {table: list(_rows(peer, table, row)) for table in peer_db.TABLES[1:]}
     if not peer.columns[peer_db.PROMPTS] and row.get("user_prompt"):
         # Before prompts had a table, a session knew its first one.
         first = {"prompt_number": 1, "prompt_text": row["user_prompt"]}
@@ -170,6 +166,19 @@ def _session(peer: Peer, row: Found, keys: Mapping[str, str]) -> Session:
     project = next((str(one) for one in (row.get("project"), *named) if one), "")
     key = keys.get(project.casefold(), keys[""])
     return Session(row, host, sessions.uid_of(host, native), key, rows, keys)
+
+
+def _rows(peer: Peer, table: str, row: Found) -> Iterator[Found]:
+    """The rows of a session in a table."""
+    if row.get("homeless"):
+        where = peer.homeless(table)
+        return peer.rows(table, where) if where else iter(())
+    if table in (peer_db.PROMPTS, peer_db.TOOLS):
+        return _evidence(peer, table, row)
+    memory = row.get("memory_session_id")
+    if memory is None or not peer.has(table, "memory_session_id"):
+        return iter(())
+    return peer.rows(table, "memory_session_id = ?", (memory,))
 
 
 def _evidence(peer: Peer, table: str, row: Found) -> Iterator[Found]:

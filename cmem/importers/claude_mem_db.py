@@ -1,7 +1,7 @@
 """claude-mem's database, read from a private copy: never opened itself, never written to.
 
 It may be in use, with a log beside it. Both files are copied until neither changed meanwhile,
-and the copy is checked. Tables and columns differ between versions, so they are looked up: a
+and the copy is checked; text in it that is no UTF-8 is mended. Tables and columns differ between versions, so they are looked up: a
 row has the columns that there are.
 """
 
@@ -34,7 +34,7 @@ TABLES = (SESSIONS, PROMPTS, TOOLS, OBSERVATIONS, SUMMARIES)
 # What rows of one session are looked up by; the copy gets the index that may be missing.
 _KEYS = {
     PROMPTS: ("content_session_id", "session_db_id"),
-    TOOLS: ("content_session_id",),
+    TOOLS: ("content_session_id", "session_db_id"),
     OBSERVATIONS: ("memory_session_id",),
     SUMMARIES: ("memory_session_id",),
 }
@@ -44,10 +44,11 @@ _FORMERLY = {"content_session_id": "claude_session_id", "memory_session_id": "sd
 
 
 class Peer:
-    """An open copy. ``columns``: those of each table that is there."""
+    """An open copy. ``columns``: those of each table that is there; ``mended``: the rows in which
+    text was no UTF-8."""
 
-    def __init__(self, conn: apsw.Connection) -> None:
-        self._conn = conn
+    def __init__(self, conn: apsw.Connection, mended: int = 0) -> None:
+        self._conn, self.mended = conn, mended
         self.columns = {table: _columns(conn, table) for table in TABLES}
 
     def has(self, table: str, *columns: str) -> bool:
@@ -85,6 +86,15 @@ class Peer:
             query += f""" AND {column} NOT IN
                 (SELECT {column} FROM {SESSIONS} WHERE {column} IS NOT NULL)"""
         return [str(name) for (name,) in self._run(query + " ORDER BY 1")]
+
+    def homeless(self, table: str) -> str:
+        """The condition for rows that name no session at all; "" where every one does."""
+        if not self.columns[table]:
+            return ""
+        names = [name for name in _KEYS[table] if self.has(table, name)]
+        where = " AND ".join(f"{name} IS NULL" for name in names) or "1"
+        found = next(self._run(f"SELECT 1 FROM {table} WHERE {where} LIMIT 1"), None)
+        return where if found else ""
 
     def _run(
         self, query: str, values: tuple[Any, ...] = (), names: list[str] | None = None
@@ -126,9 +136,9 @@ def opened(path: str, home: str = "") -> Iterator[Peer]:
     prefix = f"{'' if inside else 'cmem-'}claude-mem-{os.getpid()}-"
     folder = tempfile.mkdtemp(prefix=prefix, dir=home if inside else None)
     try:
-        conn = _open(_copy(path, folder), path)
+        conn, mended = _open(_copy(path, folder), path)
         try:
-            peer = Peer(conn)
+            peer = Peer(conn, mended)
             if not (peer.columns[OBSERVATIONS] or peer.columns[SESSIONS]):
                 raise CmemError(f"{path} is no database of claude-mem: it has no observations")
             yield peer
@@ -169,13 +179,13 @@ def _state(path: str) -> list[tuple[int, int] | None]:
     return found
 
 
-def _open(copy: str, path: str) -> apsw.Connection:
+def _open(copy: str, path: str) -> tuple[apsw.Connection, int]:
     conn = apsw.Connection(copy)
     try:
         # A planted view or trigger of a file from elsewhere may call only harmless functions.
         conn.pragma("trusted_schema", 0)
         conn.pragma("temp_store", 2)
-        _prepare(conn, path)
+        mended = _prepare(conn, path)
     except BaseException as error:
         conn.close()
         if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
@@ -183,10 +193,11 @@ def _open(copy: str, path: str) -> apsw.Connection:
         if isinstance(error, apsw.Error):
             raise CmemError(f"{path} cannot be read as claude-mem's: {error}") from error
         raise
-    return conn
+    return conn, mended
 
 
-def _prepare(conn: apsw.Connection, path: str) -> None:
+def _prepare(conn: apsw.Connection, path: str) -> int:
+    """Make the copy fit to be read; in how many rows text was mended."""
     if conn.pragma("quick_check") != "ok":
         raise CmemError(f"{path} is damaged; let claude-mem repair it first")
     for table in TABLES:
@@ -194,10 +205,52 @@ def _prepare(conn: apsw.Connection, path: str) -> None:
         for name, former in _FORMERLY.items():
             if former in there and name not in there:
                 conn.execute(f"ALTER TABLE {table} RENAME COLUMN {former} TO {name}").fetchall()
+    mended = _mend(conn)
     for table, names in _KEYS.items():
         for name in names:
             if name in _columns(conn, table):
                 conn.execute(f"CREATE INDEX cmem_{table}_{name} ON {table}({name})").fetchall()
+    return mended
+
+
+def _mend(conn: apsw.Connection) -> int:
+    """Put replacement characters where text is no UTF-8, as one such row could not be read at
+    all; how many rows there were."""
+    if conn.pragma("encoding") != "UTF-8":
+        return 0
+    conn.create_scalar_function("cmem_broken", _is_broken, deterministic=True)
+    conn.create_scalar_function("cmem_mended", _mended, 1, deterministic=True)
+    query = "SELECT name FROM sqlite_schema WHERE type = 'trigger'"
+    for (name,) in conn.execute(query).fetchall():
+        conn.execute('DROP TRIGGER "{}"'.format(str(name).replace('"', '""'))).fetchall()
+    mended = 0
+    for table in TABLES:
+        names = ['"{}"'.format(one.replace('"', '""')) for one in sorted(_columns(conn, table))]
+        bytes_of = {
+            name: f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) END" for name in names
+        }
+        if names:
+            put = ", ".join(
+                f"{one} = coalesce(cmem_mended({bytes_of[one]}), {one})" for one in names
+            )
+            where = f"cmem_broken({', '.join(bytes_of.values())})"
+            conn.execute(f"UPDATE OR IGNORE {table} SET {put} WHERE {where}").fetchall()
+            mended += conn.changes()
+    return mended
+
+
+def _mended(*values: Any) -> Any:
+    return _readable(values[0])
+
+
+def _is_broken(*values: Any) -> bool:
+    try:
+        for value in values:
+            if value is not None:
+                value.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _readable(value: Any) -> Any:

@@ -116,7 +116,7 @@ def observation(
     narrative = fields.prose(row.get("narrative")) or fields.prose(row.get("text"))
     title = clean(str(row.get("title") or ""), one_line=True) or fields.title(narrative, facts)
     turn = number if sources else _own_turn(session, row, at)
-    told = row.get("content_hash") or f"{row.get('id')}|{at}"
+    told = row.get("content_hash") or f"{row.get('id', row['rowid_'])}|{at}"
     uid = drafts.digest(NAME, session.uid, "observation", str(told), by="\0")
     return {
         "record": "observation",
