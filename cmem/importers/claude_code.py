@@ -33,6 +33,8 @@ _COMMAND = re.compile(r"<command-name>\s*(/?[^<\s]{1,200})\s*</command-name>")
 _ARGS = re.compile(r"<command-args>([^<]{0,10000})</command-args>")
 _REFUSED = ("The user doesn't want to ", "[Request interrupted by user")
 _NUMBERED = re.compile(r"^ {0,8}\d{1,9}(?:\t|→)", re.MULTILINE)
+# One of these is in nearly every line, of whatever kind.
+_OWN = frozenset({"sessionId", "uuid", "leafUuid", "messageId", "message"})
 _FINAL = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 
 
@@ -71,13 +73,22 @@ def tell(group: Group, reading: Reading) -> Iterator[Told]:
 
 
 def _file(path: str, reading: Reading) -> Iterator[Told]:
-    teller = _Teller(_agent_type(path), reading.millis)
+    teller = _Teller(_agent_type(path), reading.millis, _session_named(path))
+    number = 0
     for number, line in told.lines(path, reading, skip=_SKIP):
         try:
             yield from teller.line(line)
         except (TypeError, ValueError, AttributeError, KeyError):
-            reading.complain(Problem(path, number, "is not as this host writes lines"))
+            reading.complain(Problem(path, number, told.ODD_LINE))
+    if number and not teller.is_known:
+        reading.complain(Problem(path, 0, told.UNKNOWN))
     yield from teller.end(complete=reading.complete)
+
+
+def _session_named(path: str) -> str:
+    """The session's id as the name of its file says it, or of its subagents' folder."""
+    main, mark, _ = path.rpartition(_SUBAGENTS)
+    return os.path.basename(main if mark else path.removesuffix(".jsonl"))
 
 
 def _agent_type(path: str) -> str:
@@ -110,8 +121,9 @@ class _Said:
 class _Teller:
     """One file's lines as events: what must be known from one line to the next."""
 
-    def __init__(self, agent_type: str, millis: Callable[[object, int], int]) -> None:
-        self._agent_type, self._millis = agent_type, millis
+    def __init__(self, agent_type: str, millis: Callable[[object, int], int], session: str) -> None:
+        self._agent_type, self._millis, self._session = agent_type, millis, session
+        self.is_known = False  # whether anything was as this host writes it
         self._prompt_id = ""
         self._calls: dict[str, tuple[str, object]] = {}
         self._said: dict[str, _Said] = {}
@@ -123,6 +135,8 @@ class _Teller:
     def line(self, line: dict[str, Any]) -> Iterator[Told]:
         """What one line tells, and what it shows to be over."""
         self._at = self._millis(line.get("timestamp"), self._at)
+        self._session = word(line.get("sessionId")) or self._session
+        self.is_known = self.is_known or not _OWN.isdisjoint(line)
         kind = line.get("type")
         if kind == "custom-title":
             self._title = word(line.get("customTitle")) or self._title
@@ -281,7 +295,7 @@ class _Teller:
         copied = line.get("forkedFrom")
         origin = word(copied.get("sessionId")) if isinstance(copied, dict) else ""
         fields: dict[str, object] = {
-            "session_id": origin or word(line.get("sessionId")),
+            "session_id": origin or self._session,
             "cwd": word(line.get("cwd")),
             "hook_event_name": event,
         }

@@ -1,4 +1,5 @@
-"""Codex CLI's transcripts: ``rollout-TIME-ID.jsonl``, lines of ``{timestamp, type, payload}``.
+"""Codex CLI's transcripts: ``rollout-TIME-ID.jsonl``, lines of ``{timestamp, type, payload}``;
+``codex_lines`` brings older ones into this form.
 
 The same thing is told several times, as an item of the wire and as an event; which of them are
 there has changed over the versions. A prompt is taken from whichever comes first. A tool call is
@@ -16,13 +17,14 @@ from typing import Any
 from cmem import lenient
 from cmem.eid import sha256_hex
 from cmem.hosts import codex as host
-from cmem.importers import told
+from cmem.importers import codex_lines, told
 from cmem.importers.told import Group, Problem, Reading, Told, word
 
 HOST = "codex"
 TITLE = "Codex CLI"
 # What the host puts before the conversation in the user's name.
 _NOT_THE_USERS = ("<", "# AGENTS.md instructions")
+_KINDS = frozenset({"turn_context", "response_item", "event_msg", "compacted"})
 _SHELLS = frozenset(
     {"exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec"}
 )
@@ -40,30 +42,41 @@ def folder(env: Mapping[str, str], user_home: str) -> str:
 
 def groups(root: str, complain: Callable[[Problem], None]) -> list[Group]:
     """The sessions below ``root``, archived ones too where that is the host's own folder."""
-    found = list(told.walk(root, (".jsonl",), complain))
+    found = list(told.walk(root, codex_lines.SUFFIXES, complain))
     beside = os.path.join(os.path.dirname(root), "archived_sessions")
     if os.path.basename(root) == "sessions" and os.path.isdir(beside):
-        found += told.walk(beside, (".jsonl",), complain)
-    return [Group((path,), size, changed) for path, size, changed in found]
+        found += told.walk(beside, codex_lines.SUFFIXES, complain)
+    return [
+        Group((path,), size, changed)
+        for path, size, changed in found
+        if codex_lines.is_transcript(path, asked_for=path == root)
+    ]
 
 
 def tell(group: Group, reading: Reading) -> Iterator[Told]:
     """What the session's file tells."""
-    teller = _Teller(reading.millis)
     for path in group.files:
-        for number, line in told.lines(path, reading):
-            try:
-                yield from teller.line(line)
-            except (TypeError, ValueError, AttributeError, KeyError):
-                reading.complain(Problem(path, number, "is not as this host writes lines"))
+        yield from _file(path, reading)
+
+
+def _file(path: str, reading: Reading) -> Iterator[Told]:
+    teller = _Teller(reading.millis, codex_lines.named(path))
+    number = 0
+    for number, line in codex_lines.lines(path, reading):
+        try:
+            yield from teller.line(line)
+        except (TypeError, ValueError, AttributeError, KeyError):
+            reading.complain(Problem(path, number, told.ODD_LINE))
+    if number and not teller.is_known:
+        reading.complain(Problem(path, 0, told.UNKNOWN))
     yield from teller.end(complete=reading.complete)
 
 
 class _Teller:
     """One file's lines as events: what must be known from one line to the next."""
 
-    def __init__(self, millis: Callable[[object, int], int]) -> None:
-        self._millis = millis
+    def __init__(self, millis: Callable[[object, int], int], named: str) -> None:
+        self._millis, self._named = millis, named
         self._session = self._cwd = self._branch = self._turn = self._model = ""
         self._calls: dict[str, tuple[str, object]] = {}
         self._outputs: dict[str, object] = {}
@@ -73,17 +86,23 @@ class _Teller:
         self._at = self._said_at = 0
         self._open = False
 
+    @property
+    def is_known(self) -> bool:
+        """Whether anything was as this host writes it."""
+        return bool(self._session)
+
     def line(self, line: dict[str, Any]) -> Iterator[Told]:
         """What one line tells, and what it shows to be over."""
         self._at = self._millis(line.get("timestamp"), self._at)
         kind, body = line.get("type"), line.get("payload")
-        if kind is None and "id" in line and not self._session:
-            kind, body = "session_meta", line  # the oldest versions' first line
         if not isinstance(body, dict):
             return
         if kind == "session_meta":
             self._meta(body)
-        elif kind == "turn_context":
+            return
+        if kind in _KINDS:
+            self._session = self._session or self._named
+        if kind == "turn_context":
             self._context(body)
         elif kind == "response_item":
             yield from self._item(body)
@@ -118,6 +137,7 @@ class _Teller:
         kind = body.get("type")
         if kind == "message" and body.get("role") == "user":
             text = told.texts(body.get("content"))
+            self._cwd = self._cwd or codex_lines.folder_in(text)
             if not text.startswith(_NOT_THE_USERS):
                 yield from self._prompt(text)
         elif kind == "message" and body.get("role") == "assistant":

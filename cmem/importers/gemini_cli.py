@@ -52,11 +52,14 @@ def tell(group: Group, reading: Reading) -> Iterator[Told]:
         return
     for path in group.files:
         teller = _Teller(_root_beside(path), reading.millis)
+        number = 0
         for number, line in _lines(path, reading):
             try:
                 yield from teller.line(line)
             except (TypeError, ValueError, AttributeError, KeyError):
-                reading.complain(Problem(path, number, "is not as this host writes lines"))
+                reading.complain(Problem(path, number, told.ODD_LINE))
+        if number and not teller.is_known:
+            reading.complain(Problem(path, 0, told.UNKNOWN))
         yield from teller.end(complete=reading.complete)
 
 
@@ -97,6 +100,11 @@ class _Teller:
         self._foreign = False
         self._met: set[str] = set()
         self._at = self._said_at = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything was as this host writes it."""
+        return bool(self._session)
 
     def line(self, line: dict[str, Any]) -> Iterator[Told]:
         """What one line tells, and what it shows to be over."""

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 from cmem.hosts import payload
 
+ODD_LINE = "is not as this host writes lines"
+UNKNOWN = "is of a form that is not known"
 MAX_LINE = 32 * 1024 * 1024
 _NOT_UTF8 = (b"\xff\xfe", b"\xfe\xff")
 _MOST_WAITING = 1000
@@ -114,8 +116,10 @@ def _files(
 def lines(
     path: str, reading: Reading, *, skip: tuple[bytes, ...] = ()
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(number, object) of each line, one at a time; what is none is complained of. Lines end with
-    a newline and with nothing else; those that begin with one of ``skip`` are passed over."""
+    """(number, object) of each line, one at a time; what is none is complained of, and a file
+    that has no other. Lines end with a newline and with nothing else; those that begin with one of
+    ``skip`` are passed over."""
+    readable, first = False, ""
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(_raw(file.readline, reading), 1):
@@ -123,11 +127,16 @@ def lines(
                     reading.complain(Problem(path, 0, "is not UTF-8"))
                     return
                 found = None if line.startswith(skip) else _object(line)
+                readable = readable or line.startswith(skip)
                 if isinstance(found, str):
+                    first = first or f"line {number} {found}"
                     reading.complain(Problem(path, number, found))
                     found = payload.parse(line) if found == _REPLACED else None
                 if found is not None:
+                    readable = True
                     yield number, found
+        if first and not readable:
+            reading.complain(Problem(path, 0, f"no line of it can be read: {first}"))
     except OSError as error:
         reading.complain(Problem(path, 0, error.strerror or "cannot be read"))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from support import run_cmem
 from transcribed import LATER, held, imported
 from transcript_script import SESSION, Script, written
 
@@ -108,6 +109,37 @@ def test_nothing_readable_is_a_failure(home: Path, tmp_path: Path) -> None:
     odd = written(tmp_path / "t" / "odd.jsonl", "{}".encode("utf-16"))
     with pytest.raises(CmemError, match=f"nothing could be read: {odd}: is not UTF-8"):
         imported(home, tmp_path / "t")
+
+
+def test_file_without_a_line_that_can_be_read_is_a_failure(home: Path, tmp_path: Path) -> None:
+    bad = written(tmp_path / "t" / "a.jsonl", b"x\n{bad\n")
+    done = run_cmem("import", "claude-code", str(tmp_path / "t"), CMEM_HOME=str(home))
+    said = (
+        f"cmem: nothing could be read: {bad}: no line of it can be read: line 1 is no JSON object"
+    )
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (1, b"", said + "\n")
+    Script().prompt("Fine", "p1").write(tmp_path / "t")
+    report = imported(home, tmp_path / "t")
+    assert [one.line for one in report.problems if one.path == str(bad)] == [1, 2, 0]
+    assert prompts(home) == [("aaaa", "Fine")]
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex", "gemini-cli"])
+def test_file_of_an_unknown_form_is_named(home: Path, tmp_path: Path, host: str) -> None:
+    path = written(tmp_path / "t" / "session-1.jsonl", b'{"kind":"a"}\n{"kind":"b","type":"c"}\n')
+    written(tmp_path / "t" / "session-2.jsonl", b"")
+    report = imported(home, tmp_path / "t", host=host)
+    assert report.problems == (Problem(str(path), 0, "is of a form that is not known"),)
+
+
+def test_session_is_called_as_its_file_where_no_line_names_it(home: Path, tmp_path: Path) -> None:
+    script = Script().prompt("First", "p1").says("One.")
+    script.calls("Bash", {"command": "ls"}, "t1", isSidechain=True, agentId="a")
+    for line in script.lines:
+        del line["sessionId"]
+    script.write(tmp_path / "t")
+    report = imported(home, tmp_path / "t")
+    assert (prompts(home), report.problems) == ([("aaaa", "First")], ())
 
 
 def test_folder_without_transcripts_is_nothing_to_do(home: Path, tmp_path: Path) -> None:

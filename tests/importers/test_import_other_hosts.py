@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from transcribed import LATER, held, imported
 from transcript_script import written
 
@@ -80,6 +81,59 @@ def test_codex_of_an_older_version_without_turns(home: Path, tmp_path: Path) -> 
         ("apply_patch", "failed", '{"command":"*** Begin Patch\\n*** End Patch"}',
          '"Exit code: 1\\nOutput:\\nno"'),
     ]  # fmt: skip
+
+
+BARE = [body for _kind, body in (said("user", "Go"), said("assistant", "`a.py` is there."))]
+CALL = {"command": ["bash", "-lc", "ls"], "workdir": "/home/dev/project"}
+BARE[1:1] = [
+    {"type": "function_call", "name": "shell", "arguments": json.dumps(CALL), "call_id": "c1"},
+    {"type": "function_call_output", "call_id": "c1", "output": '{"output":"a.py","metadata":{}}'},
+]
+HEAD = {"id": CODEX, "timestamp": "2025-08-07T10:00:00.000Z", "instructions": None}
+PLACE = said("user", "<environment_context>\nCurrent working directory: /home/dev/project\n")[1]
+TIMED = [{"timestamp": HEAD["timestamp"], "type": "response_item", "payload": one} for one in BARE]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        # A document, then bare items, then lines without the first one.
+        ("rollout-2025-05-07-x.json", [{"session": HEAD, "items": [*BARE, *BARE]}]),
+        (
+            f"rollout-{CODEX}.jsonl",
+            [
+                {**HEAD, "git": {"branch": "topic"}},
+                {"record_type": "state"},
+                PLACE,
+                *BARE,
+                {"record_type": "state"},
+                *BARE,
+            ],
+        ),
+        (f"rollout-2025-08-07T10-00-00-{CODEX}.jsonl", [{"type": "unheard of"}, *TIMED]),
+    ],
+)
+def test_codex_of_the_first_forms(
+    home: Path, tmp_path: Path, name: str, lines: list[dict[str, Any]]
+) -> None:
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    written(tmp_path / "sessions" / name, data)
+    written(tmp_path / "sessions" / "notes.json", b"{}")
+    report = imported(home, tmp_path / "sessions", host="codex")
+    assert (report.files, report.sessions, report.problems) == (1, 1, ())
+    once = "T10" in name
+    assert rows(home, "session", 1, 2) == [(CODEX, "" if once else "/home/dev/project")]
+    turns = 1 if once else 2
+    assert rows(home, "turn", 3, 4, 6) == [("stop", "stop", "`a.py` is there.")] * turns
+    assert rows(home, "tool", 1, 3, 8, 9)[0] == ("Bash", "ok", '{"command":"ls"}', '"a.py"')
+
+
+@pytest.mark.parametrize("data", [b"[]", b"{", b'{"items":7}', b'{"session":{"id":7}}'])
+def test_codex_document_that_is_none_is_named(home: Path, tmp_path: Path, data: bytes) -> None:
+    path = written(tmp_path / "rollout-1.json", data)
+    written(tmp_path / "rollout-2.jsonl", b"")
+    (problem,) = imported(home, tmp_path, host="codex").problems
+    assert (problem.path, problem.line) == (str(path), 0)
 
 
 def test_codex_exit_codes_of_every_version_are_kept(home: Path, tmp_path: Path) -> None:
