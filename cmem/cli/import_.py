@@ -177,7 +177,7 @@ def told(report: core.Report) -> Iterator[str]:
     where = f"{counted(report.files, 'file')} ({report.bytes / MEGA:.1f} MB)"
     folder = clean(report.folder, one_line=True)
     if report.dry_run:
-        took = span(report.bytes / core.BYTES_PER_S)
+        took = span(core.seconds(report.bytes, report.sessions))
         yield f"{what} in {where} of {folder}; an import takes about {took}. Nothing was written."
         return
     yield (

@@ -31,7 +31,7 @@ def told(host: str, past: Found) -> str:
     return (
         f"{sessions} ({past.bytes / import_.MEGA:.1f} MB) in "
         f"{clean(past.folder, one_line=True)}: `cmem import {host}` brings them in, in about "
-        f"{import_.span(past.bytes / core.BYTES_PER_S)} and without a model."
+        f"{import_.span(core.seconds(past.bytes, count))} and without a model."
     )
 
 

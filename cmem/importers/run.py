@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from cmem.settings import Settings
 
 IMPORTERS: Mapping[str, Importer] = {one.HOST: one for one in (claude_code, codex, gemini_cli)}
-# Bytes of transcript a second, reading and observing, on a slow core (measured: docs/import.md).
+# What reading and observing take on a slow core: by size, and for each session however small
+# (measured: docs/import.md).
 BYTES_PER_S = 1_000_000
+SESSION_S = 0.03
 MOST_PROBLEMS = 10_000
 LOCK_WAIT_MS = 10_000
 DRAIN_S = 10.0
@@ -68,6 +70,11 @@ class Found(NamedTuple):
     @property
     def bytes(self) -> int:
         return sum(group.size for group in self.groups)
+
+
+def seconds(size: int, sessions: int) -> float:
+    """About how long an import of so many bytes and sessions takes."""
+    return size / BYTES_PER_S + sessions * SESSION_S
 
 
 def find(importer: Importer, root: str) -> Found:

@@ -181,6 +181,16 @@ def test_install_says_what_there_is_and_asks_no_script(home: Path, tmp_path: Pat
     assert line not in run_cmem("install", "--yes", **env).stdout.decode()
 
 
+def test_many_small_sessions_are_told_to_take_their_time(home: Path, tmp_path: Path) -> None:
+    for number in range(100):
+        Script(f"s{number}").prompt("Go", "p1").write(tmp_path / "projects", f"s{number}")
+    done = run_cmem("import", "claude-code", str(tmp_path), "--dry-run", CMEM_HOME=str(home))
+    assert b"an import takes about 3 s." in done.stdout
+    env = {"CMEM_HOME": str(home), "CLAUDE_CONFIG_DIR": str(tmp_path)}
+    done = run_cmem("install", "claude-code", **env)
+    assert b"brings them in, in about 3 s and without a model." in done.stdout
+
+
 def test_words_of_the_past_are_found(home: Path) -> None:
     imported(home, SAMPLES / "2.1.332")
     hits = run_json("search", "CHANGELOG", "--all-projects", CMEM_HOME=str(home))["hits"]
