@@ -6,6 +6,7 @@ is enough. Hooks do not wait: what they would start is the business of whoever h
 
 from __future__ import annotations
 
+import os
 import time
 
 from cmem import lock, paths
@@ -20,18 +21,21 @@ class Held:
     """Holds the lock until ``release``. BusyError when nobody lets go of it for ``wait_s``."""
 
     def __init__(self, home: str, *, wait_s: float) -> None:
-        self._path = paths.lock_file(home)
+        self._path, self._store = paths.lock_file(home), paths.memory_db(home)
         self._fd: int | None = None
         self._take(wait_s)
 
     def give_way(self) -> bool:
         """Let who waits for it go first, if it was held for a while; whether it was given away.
-        BusyError when it does not come back."""
+        BusyError when it does not come back, or the store that is open is no longer the memory."""
         if time.monotonic() - self._since < HELD_S:
             return False
+        before = _identity(self._store)
         self.release()
         time.sleep(LET_S)
         self._take(LONGEST_S)
+        if _identity(self._store) != before:
+            raise BusyError("another memory was put in its place meanwhile; run it again")
         return True
 
     def release(self) -> None:
@@ -44,3 +48,11 @@ class Held:
         if self._fd is None:
             raise BusyError("a compress is running; try again when it is done")
         self._since = time.monotonic()
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

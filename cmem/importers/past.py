@@ -111,6 +111,10 @@ class Past:
         self._resumed: set[tuple[str, str]] = set()
         self._off: dict[tuple[str, str], bool] = {}
 
+    def look_again(self) -> None:
+        """Others have written to the store: prompts may have come."""
+        self._owners = imports.prompt_owners(self._conn, self._host)
+
     def take(self, tale: Iterable[Told]) -> None:
         """Everything that one group of files tells, in short transactions; then its end."""
         self._states.clear()

@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import compress, ingest, lock, observe, paths
-from cmem.errors import BusyError, CmemError
+from cmem import compress, ingest, observe, paths
+from cmem.errors import CmemError
+from cmem.held import Held
 from cmem.hosts.wire import HOSTS, NOTIFICATION
 from cmem.importers import claude_code, codex, gemini_cli
 from cmem.importers.past import Count, Limits, Past, Scope
@@ -33,7 +34,7 @@ IMPORTERS: Mapping[str, Importer] = {one.HOST: one for one in (claude_code, code
 BYTES_PER_S = 1_000_000
 SESSION_S = 0.03
 MOST_PROBLEMS = 10_000
-LOCK_WAIT_MS = 10_000
+LOCK_WAIT_S = 10.0
 DRAIN_S = 10.0
 # done and all bytes, and what has come in so far
 Progress = Callable[[int, int, Count], None]
@@ -127,23 +128,22 @@ def run(
     clock: Callable[[], int],
     progress: Progress | None = None,
 ) -> Report:
-    """Import what was found. BusyError when another run holds the store's lock for too long."""
+    """Import what was found; who waits for the store's lock gets it between two sessions.
+    BusyError when another run holds it for too long."""
     paths.ensure_home(home)
-    fd = lock.acquire(paths.lock_file(home), wait_ms=LOCK_WAIT_MS)
-    if fd is None:
-        raise BusyError("a compress is running; try again when it is done")
+    held = Held(home, wait_s=LOCK_WAIT_S)
     try:
         conn = connection.open_writer(home, now=clock())
         try:
             ingest.ingest(home, conn, now=clock())
             job = _Job(home, conn, settings, importer, limits=limits, clock=clock)
-            job.go(found, progress)
+            job.go(found, held, progress)
             _check(job.scope, importer, found, limits=limits)
             return job.report(found)
         finally:
             conn.close()
     finally:
-        lock.release(fd)
+        held.release()
 
 
 def _check(scope: Scope, importer: Importer, found: Found, *, limits: Limits) -> None:
@@ -178,7 +178,7 @@ class _Job:
     def scope(self) -> Scope:
         return self._past.scope
 
-    def go(self, found: Found, progress: Progress | None) -> None:
+    def go(self, found: Found, held: Held, progress: Progress | None) -> None:
         self._observe()  # what a run that was cut off has left
         groups = _recent(found.groups, self._limits)
         total = sum(group.size for group in groups)
@@ -191,14 +191,22 @@ class _Job:
                     progress(self._read, total, self._past.count)
 
             self._group(group, advance)
+            self._give_way(held)
             self._drain()
             self._read = end
             advance(0)
         maintain.truncate_wal(self._conn)
 
+    def _give_way(self, held: Held) -> None:
+        """Let others to the store. Between two sessions alone: within one, a turn of the past
+        would be taken for one left open."""
+        before = self._conn.pragma("data_version")
+        if held.give_way() and self._conn.pragma("data_version") != before:
+            self._past.look_again()
+
     def _drain(self) -> None:
-        """What hooks capture meanwhile is taken in now and then; nobody else can, for we hold the
-        lock."""
+        """What hooks capture meanwhile is taken in now and then; they start nothing themselves
+        while the lock is held."""
         if time.monotonic() >= self._drain_at:
             ingest.ingest(self._home, self._conn, now=self._clock())
             self._drain_at = time.monotonic() + DRAIN_S

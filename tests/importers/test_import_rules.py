@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,8 @@ from support import FIXTURES, run_cmem, run_json
 from transcribed import LATER, held, imported
 from transcript_script import SESSION, Script
 
-from cmem import settings
+from cmem import lock, settings
+from cmem.errors import BusyError
 from cmem.importers import run as core
 from cmem.importers.past import Limits
 from cmem.store import connection, evidence, imports, units
@@ -147,6 +150,44 @@ def test_run_that_was_cut_off_goes_on(home: Path, tmp_path: Path) -> None:
     assert (report.unchanged, report.sessions) == (1, 1)
     imported(other, tmp_path / "t")
     assert held(home) == held(other)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_who_waits_for_the_lock_gets_it_between_two_sessions(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: bool
+) -> None:
+    monkeypatch.setattr("cmem.held.HELD_S", 0.0)
+    for number in range(3):
+        Script(f"s{number}").prompt("Go", f"p{number}").says("Gone.").write(tmp_path, f"s{number}")
+    happened: list[str] = []
+
+    def wait() -> None:
+        fd = lock.acquire(str(home / "compress.lock"), wait_ms=10_000)
+        assert fd is not None
+        happened.append("lock")
+        if replaced:
+            shutil.copy(home / "memory.db", home / "other.db")
+            os.replace(home / "other.db", home / "memory.db")
+        lock.release(fd)
+
+    waiter = threading.Thread(target=wait)
+
+    def progress(done: int, total: int, _count: object) -> None:
+        happened.append(f"{done == total}")
+        if len(happened) == 1:
+            waiter.start()
+
+    importer = core.IMPORTERS["claude-code"]
+    found = core.find(importer, str(tmp_path))
+    chosen = settings.load(str(home), env={}, flags={}, trusted_env=False)
+    more = {"settings": chosen, "limits": Limits(), "clock": lambda: LATER, "progress": progress}
+    if replaced:
+        with pytest.raises(BusyError, match="another memory was put in its place"):
+            core.run(str(home), importer, found, **more)
+    else:
+        assert core.run(str(home), importer, found, **more).sessions == 3
+        assert "lock" in happened[: happened.index("True")]
+    waiter.join()
 
 
 def test_event_that_breaks_its_transaction_holds_up_no_other(
