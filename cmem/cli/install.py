@@ -148,6 +148,9 @@ def _offer_past(place: Place, *, ask: bool) -> None:
     env = settings.environment()
     host = place.host.HOST
     try:
+        told = offer.peer(place.home, env)
+        if told:
+            print(told)
         past = offer.found(place.home, host, env=env, user_home=_user_home(env))
         if past is None:
             return

@@ -42,6 +42,12 @@ class Same(NamedTuple):
     turn: int
 
 
+def is_known(conn: apsw.Connection) -> bool:
+    """Whether claude-mem's memories were brought in."""
+    query = "SELECT 1 FROM sessions WHERE project_key_source = ? LIMIT 1"
+    return row(conn, query, (NAME,)) is not None
+
+
 def prompt_uid(session_uid: str, number: int, at: int) -> str:
     """What a prompt is called that only claude-mem has told of."""
     return evidence.uid_in(session_uid, NAME, "prompt", str(number), str(at))

@@ -101,3 +101,20 @@ def test_rows_that_name_no_session_come_in(tmp_path: Path) -> None:
     keys = {one["title"]: one["project"] for one in told(data, "observation")}
     assert keys == {"One": "claude-mem:shop", "Two": "claude-mem:barn"}
     assert bring_in(conn, path).total("new") == 0
+
+
+def test_install_says_that_claude_mem_has_memories_until_they_came_in(
+    home: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "claude-mem" / "claude-mem.db"
+    path.parent.mkdir()
+    fixture = support.FIXTURES / "claude-mem" / "claude-mem-v13.db.gz"
+    path.write_bytes(gzip.decompress(fixture.read_bytes()))
+    env = {"CMEM_HOME": str(home), "CLAUDE_MEM_DATA_DIR": str(path.parent)}
+    line = (
+        f"claude-mem's memories are in {path} ({path.stat().st_size / 1e6:.1f} MB): "
+        "`cmem import claude-mem` brings them in and changes nothing there."
+    )
+    assert line in support.run_cmem("install", **env).stdout.decode().splitlines()
+    assert support.run_cmem("import", "claude-mem", **env).returncode == 0
+    assert "claude-mem" not in support.run_cmem("install", **env).stdout.decode()
