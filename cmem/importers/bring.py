@@ -37,11 +37,13 @@ _SCRUBBED_AS = {"session": "N", "turn": "turn"}
 
 
 class Item(NamedTuple):
-    """What a source found at a place: a record, or why there is none."""
+    """What a source found at a place: a record, or why there is none. ``newer``: what follows is
+    of a version that is not known here."""
 
     place: int | str
     record: object = None
     trouble: str = ""
+    newer: bool = False
 
 
 class Trouble(NamedTuple):

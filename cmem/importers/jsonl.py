@@ -15,13 +15,19 @@ from cmem.store.portable import FORMAT, HEAD
 
 # No line of an export is near this long; one that is would not fit into memory at last.
 MAX_LINE = 32 * 1024 * 1024
+# So many lines in a row without a record are no export, and endless ones are none that end.
+MOST_IN_VAIN = 100_000
 _BOM = b"\xef\xbb\xbf"
 
 
 def items(stream: IO[bytes]) -> Iterator[Item]:
-    """Every line but the head and empty ones, numbered from 1."""
-    number = 0
+    """Every line but the head and empty ones, numbered from 1. A file of a newer cmem ends where
+    it says so."""
+    number = read = 0
     while True:
+        if number - read >= MOST_IN_VAIN:
+            yield Item(number, trouble=f"no record in {number - read} lines; the rest is not read")
+            return
         try:
             line = stream.readline(MAX_LINE + 1)
         except (OSError, EOFError, ValueError, RuntimeError, ArithmeticError) as error:
@@ -42,6 +48,9 @@ def items(stream: IO[bytes]) -> Iterator[Item]:
         found = _item(line.removeprefix(_BOM) if number == 1 else line, number)
         if found is not None:
             yield found
+            if found.newer:
+                return
+            read = number if found.record is not None else read
 
 
 def _item(line: bytes, number: int) -> Item | None:
@@ -62,7 +71,10 @@ def _item(line: bytes, number: int) -> Item | None:
 def _head(record: dict[str, object], number: int) -> Item | None:
     found = record.get("format")
     if isinstance(found, int) and found > FORMAT:
-        return Item(number, trouble=f"format {found} is of a newer cmem; this one knows {FORMAT}")
+        said = (
+            f"format {found} is of a newer cmem; this one knows {FORMAT}, so nothing of it is read"
+        )
+        return Item(number, trouble=said, newer=True)
     return None
 
 

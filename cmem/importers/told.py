@@ -15,6 +15,7 @@ UNKNOWN = "is of a form that is not known"
 MAX_LINE = 32 * 1024 * 1024
 _NOT_UTF8 = (b"\xff\xfe", b"\xfe\xff")
 _MOST_WAITING = 1000
+_SMALLEST_MS = 100_000_000_000  # 1973; as seconds the year 5138
 _LATEST_MS = 253_402_300_800_000  # the year 10000
 
 
@@ -175,7 +176,10 @@ def _object(line: bytes) -> dict[str, Any] | str | None:
 
 
 def millis(value: object, before: int) -> int:
-    """A time of day as a host writes one, in milliseconds; ``before`` where it is none."""
+    """A time of day as a host writes one, in milliseconds; ``before`` where it is none. A number
+    that would be of the first years after 1970 counts seconds."""
+    if isinstance(value, str) and value.isdecimal() and len(value) in (10, 13):
+        value = int(value)
     if isinstance(value, str):
         try:
             at = datetime.fromisoformat(value)
@@ -186,9 +190,9 @@ def millis(value: object, before: int) -> int:
             return max(0, round(aware.timestamp() * 1000))
         except (OverflowError, OSError):
             return before
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return int(value) if 0 < value < _LATEST_MS else before
-    return before
+    if not isinstance(value, (int, float)) or not 0 < value < _LATEST_MS or value is True:
+        return before
+    return int(value if value >= _SMALLEST_MS else value * 1000)
 
 
 def in_time(tale: Iterable[Told], *, otherwise: int) -> Iterator[Told]:

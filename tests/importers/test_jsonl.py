@@ -249,7 +249,6 @@ BROKEN = (
     (b"[]\n", "no object"),
     (line(record="dragon"), "unknown record 'dragon'"),
     (line(type="prompt"), "unknown record 'None'"),
-    (line(record="cmem-export", format=99), "format 99 is of a newer cmem; this one knows 1"),
     (line(**PROMPT | {"prompt_text": 5}), "prompt_text is no text"),
     (line(**{k: v for k, v in PROMPT.items() if k != "uid"}), "uid is missing"),
     (line(**PROMPT | {"created_at": "now"}), "created_at is no whole number"),
@@ -274,6 +273,34 @@ def test_broken_line_is_named_and_the_rest_comes_in(
     brought = bring_in(target, SMALL + bad + line(**PROMPT))
     assert [tuple(one) for one in brought.troubles] == [(4, reason)]
     assert counts(brought, "new") == {"project": 1, "session": 1, "turn": 1, "prompt": 1}
+
+
+def test_file_of_a_newer_cmem_is_not_read(tmp_path: Path) -> None:
+    head = line(record="cmem-export", format=99)
+    data = tmp_path / "x.jsonl"
+    data.write_bytes(head + SMALL + line(**PROMPT))
+    said = "format 99 is of a newer cmem; this one knows 1, so nothing of it is read"
+    assert run(tmp_path / "b", "import", str(data)) == (
+        1,
+        "Nothing new.\nCould not be read: 1.\n",
+        f"cmem: {data}:1: {said}\n",
+    )
+    brought = bring_in(store(tmp_path / "c"), SMALL + head + line(**PROMPT))
+    assert [tuple(one) for one in brought.troubles] == [(4, said)]
+    assert counts(brought, "new") == {"project": 1, "session": 1, "turn": 1}
+
+
+@pytest.mark.parametrize("vain", [b"\n", b"x\n"])
+def test_file_that_does_not_end_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vain: bytes
+) -> None:
+    monkeypatch.setattr("cmem.importers.jsonl.MOST_IN_VAIN", 100)
+    brought = bring_in(store(tmp_path / "b"), SMALL + vain * 99 + line(**PROMPT) + vain * 300)
+    last = brought.troubles[-1]
+    assert counts(brought, "new")["prompt"] == 1
+    assert brought.bad == 1 + (199 if vain == b"x\n" else 0)
+    if brought.bad == 1:
+        assert tuple(last) == (203, "no record in 100 lines; the rest is not read")
 
 
 def test_odd_but_sound_lines_are_read(tmp_path: Path) -> None:

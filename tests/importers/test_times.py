@@ -32,6 +32,12 @@ CASES: list[tuple[str, dict[int, Any], list[int]]] = [
     ("the first far ahead", {0: NEVER}, [1000, 2000, 4000]),
     ("no time", {2: "yesterday"}, [0, 1000, 4000]),
     ("the first no time", {0: "", 1: None}, [2000, 2000, 4000]),
+    ("seconds", {2: AT // 1000 + 2}, [0, 2000, 4000]),
+    ("seconds and a fraction", {2: AT / 1000 + 2.5}, [0, 2500, 4000]),
+    ("seconds as text", {2: str(AT // 1000 + 2)}, [0, 2000, 4000]),
+    ("milliseconds", {0: AT + 7, 2: str(AT + 2500)}, [7, 2500, 4000]),
+    ("not a number", {2: float("nan")}, [0, 1000, 4000]),
+    ("without end", {2: float("inf")}, [0, 1000, 4000]),
     ("a number too large", {2: 10**17}, [0, 1000, 4000]),
 ]
 
