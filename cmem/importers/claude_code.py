@@ -80,7 +80,8 @@ def _file(path: str, reading: Reading) -> Iterator[Told]:
             yield from teller.line(line)
         except (TypeError, ValueError, AttributeError, KeyError):
             reading.complain(Problem(path, number, told.ODD_LINE))
-    if number and not teller.is_known:
+    # Beside a subagent's lines there may be files of another kind.
+    if number and not teller.is_known and _SUBAGENTS not in path:
         reading.complain(Problem(path, 0, told.UNKNOWN))
     yield from teller.end(complete=reading.complete)
 

@@ -128,6 +128,8 @@ def test_file_without_a_line_that_can_be_read_is_a_failure(home: Path, tmp_path:
 def test_file_of_an_unknown_form_is_named(home: Path, tmp_path: Path, host: str) -> None:
     path = written(tmp_path / "t" / "session-1.jsonl", b'{"kind":"a"}\n{"kind":"b","type":"c"}\n')
     written(tmp_path / "t" / "session-2.jsonl", b"")
+    if host == "claude-code":
+        written(tmp_path / "t" / "session-2" / "subagents" / "x" / "log.jsonl", b'{"a":1}\n')
     report = imported(home, tmp_path / "t", host=host)
     assert report.problems == (Problem(str(path), 0, "is of a form that is not known"),)
 
