@@ -44,11 +44,15 @@ def asks(conn: apsw.Connection, settings: Settings) -> Asks:
     return Asks(settings.provider, estimate.model_of(settings), names)
 
 
+def is_own(place: Place, who: Asks) -> bool:
+    """Has the wanted provider made what stands there, by the model that is asked for?"""
+    return place.provider == who.provider and who.is_model(place.model)
+
+
 def is_made(place: Place, who: Asks, wanted: Wanted) -> bool:
-    """Has the wanted provider made what stands there, by the model that is asked for? Of the past,
-    what a person has taken back counts too, and what any model has made on another machine: who
-    wants it after all names the session."""
-    if place.provider == who.provider and who.is_model(place.model):
+    """Whether it is its own. Of the past, what a person has taken back counts too, and what any
+    model has made on another machine: who wants it after all names the session."""
+    if is_own(place, who):
         return True
     if wanted.session or who.provider in estimate.FREE:
         return False

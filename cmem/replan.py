@@ -28,7 +28,8 @@ Weighing = Callable[[int, int], None]
 
 
 class Plan(NamedTuple):
-    """What would be asked. ``done``: places the provider has made already; ``unsettled``: units
+    """What would be asked. ``done``: places the provider has made already, or (``settled``) that
+    were taken back from it or made on another machine; ``unsettled``: units
     that were never observed, which are for ``compress``; ``pruned``: turns without their raw
     evidence, which stay as they are. ``cost_usd`` None: nobody knows. ``sessions``: those with
     such places; ``now``: the calls that the budget and ``max_calls`` leave room for, ``left``: the
@@ -50,6 +51,7 @@ class Plan(NamedTuple):
     now: int
     left: int
     reason: str
+    settled: int = 0
     too_long: int = 0
     over: tuple[str, ...] = ()
 
@@ -141,7 +143,7 @@ class _Sums:
         is_free = settings.provider in estimate.FREE
         self._reason = "" if is_free else paused(conn, settings, now=now)
         self._shares: dict[str, Share] = {}
-        self.done = self.too_long = self.unsettled = self.pruned = self.sessions = 0
+        self.done = self.settled = self.too_long = self.unsettled = self.pruned = self.sessions = 0
         self._over: list[str] = []
         self._now = self._left = 0
 
@@ -189,6 +191,7 @@ class _Sums:
             now=self._now,
             left=self._left,
             reason=self._reason,
+            settled=self.settled,
             too_long=self.too_long,
             over=tuple(self._over),
         )
@@ -203,6 +206,7 @@ def _of(
     missing = [one for one in found if not made.is_made(one, who, wanted)]
     asked = [one for one in missing if not made.is_too_long(one, wanted)]
     sums.done += len(found) - len(missing)
+    sums.settled += sum(not made.is_own(one, who) for one in found) - len(missing)
     sums.too_long += len(missing) - len(asked)
     sums.sessions += bool(asked)
     sums.unsettled += places.unsettled(conn, session_id, wanted)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 REDRAW_S = 0.2
 NAMED = 5
+SETTLED = "made on another machine or taken back"
 TOO_LONG = (
     "more than the model takes, also in pieces; `cmem recompress N4` asks about a session again"
 )
@@ -40,8 +41,11 @@ def planned(found: Plan, name: str) -> Iterator[str]:
             f"Now {n(found.now, 'call')} of them; {n(waiting, 'place')} would wait: {found.reason}."
         )
     yield from over(found)
-    if found.done:
-        yield f"{found.done:,} more {'is' if found.done == 1 else 'are'} its own already."
+    own = found.done - found.settled
+    if own:
+        yield f"{own:,} more {'is' if own == 1 else 'are'} its own already."
+    if found.settled:
+        yield f"{n(found.settled, 'place')} {SETTLED}."
     if found.too_long:
         yield f"{n(found.too_long, 'place')} will be left out: {TOO_LONG}."
     if found.pruned:

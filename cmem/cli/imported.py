@@ -119,8 +119,13 @@ def _nothing(found: Plan) -> str:
         count = anew.n(found.too_long, "imported place")
         return f"Nothing to observe again: {count} left, {anew.TOO_LONG}."
     if found.done:
-        count = anew.n(found.done, "imported place")
-        return f"Nothing to observe again; {count} by {anew.who(found)} already."
+        own, count = found.done - found.settled, anew.n(found.done, "imported place")
+        if not found.settled:
+            return f"Nothing to observe again; {count} by {anew.who(found)} already."
+        return (
+            f"Nothing to observe again; of {count} {own:,} by {anew.who(found)} already, "
+            f"{found.settled:,} {anew.SETTLED}."
+        )
     if found.unsettled:
         count = anew.n(found.unsettled, "imported unit")
         return f"Nothing to observe again: {count} not observed at all yet; run `cmem compress`."

@@ -79,7 +79,13 @@ def test_it_asks_what_it_said_it_would_once_and_can_be_taken_back(past: Path) ->
     assert lines[5].startswith("It counts for today: daily budget of 1,000 tokens reached (")
     assert lines[5].endswith("waits until midnight, `cmem compress --budget none` goes on now.")
     assert lines[6:] == [""]
-    assert run_json("recompress", "N1", "--undo")["undone"] > 0
+    back = run_json("recompress", "N1", "--undo")["undone"]
+    assert back > 0
+    with FakeAnthropic(SCRIPT) as api:
+        assert run_cmem(*IMPORTED, **env(api)).stdout.decode() == (
+            f"Nothing to observe again; of 16 imported places {16 - back} by anthropic "
+            f"claude-haiku-4-5 already, {back} made on another machine or taken back.\n"
+        )
 
 
 def test_a_budget_of_money_is_kept_and_a_killed_run_goes_on(past: Path) -> None:
