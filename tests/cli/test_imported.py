@@ -150,9 +150,14 @@ def test_nothing_imported_is_said_too(home: Path) -> None:
 
 
 def test_an_import_ends_with_the_command_and_what_it_would_take(home: Path, tmp_path: Path) -> None:
+    samples = tmp_path / "samples"
+    shutil.copytree(SAMPLES, samples)
+    for file in samples.rglob("*"):  # a fresh checkout's look like those of running sessions
+        os.utime(file, (1, 1))
+
     def last(place: Path, **env: str) -> str:
         place.mkdir(mode=0o700, exist_ok=True)
-        done = run_cmem("import", "claude-code", str(SAMPLES), CMEM_HOME=str(place), **env)
+        done = run_cmem("import", "claude-code", str(samples), CMEM_HOME=str(place), **env)
         return done.stdout.decode().split("\n")[-2]
 
     unknown = (
