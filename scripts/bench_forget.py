@@ -164,9 +164,19 @@ def residue(home: Path, plants: Sequence[Any]) -> list[str]:
     for one in plants:
         last = len(one.word) - PIECE
         pieces |= {one.word[at : at + PIECE].encode() for at in {0, last // 2, last}}
-    return [
-        str(path) for path in sorted(home.rglob("*")) if path.is_file() and _holds(path, pieces)
-    ]
+    paths = [path for path in sorted(home.rglob("*")) if path.is_file()]
+    if shutil.which("grep") is None:
+        return [str(path) for path in paths if _holds(path, pieces)]
+    # Six hundred words in a gigabyte: a minute a file in Python, a second with an automaton.
+    found = subprocess.run(
+        ["grep", "-laF", "-f", "-", "--", *map(str, paths)],
+        input=b"\n".join(sorted(pieces)),
+        stdout=subprocess.PIPE,
+        env={**os.environ, "LC_ALL": "C"},
+        check=False,
+    )
+    assert found.returncode in (0, 1), found.returncode
+    return [os.fsdecode(name) for name in found.stdout.splitlines()]
 
 
 def _holds(path: Path, pieces: Iterable[bytes]) -> bool:
