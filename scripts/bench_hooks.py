@@ -153,7 +153,7 @@ def _commands(home: Path, project: Path, bare: str) -> list[Command]:
         *(Command(event, run(event), other(event), 1.35) for event in ends),
         Command("UserPromptSubmit, told a memory", run(ends[0], recalling), concerned, 2.5),
         Command("SessionStart", run("SessionStart"), other("SessionStart"), 1.6),
-        Command("SessionStart, sh -c", shell("SessionStart"), other("SessionStart"), 1.6),
+        Command("SessionStart, sh -c", shell("SessionStart"), other("SessionStart"), 1.8),
         Command(ALONE, run("Stop", drained), other("Stop")),
         Command(STARTING, run("Stop", drained), other("Stop"), lock=paths.lock_file(str(drained))),
     ]
