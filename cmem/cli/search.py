@@ -69,7 +69,8 @@ def run(values: Mapping[str, Any]) -> int:
         result = _search(conn, text, filters, values, now=now)._replace(query=typed)
     finally:
         conn.close()
-    return _print(values, result, f"nothing found in {scope.name}")
+    further = "" if scope.projects is None else "; --all-projects looks in every project"
+    return _print(values, result, f"nothing found in {scope.name}{further}")
 
 
 def _range(values: Mapping[str, Any], now: int) -> tuple[int | None, int | None]:

@@ -107,3 +107,11 @@ def test_words_stand_out_on_a_terminal_only(stored: Path) -> None:
     assert b"\x1b" not in piped
     assert "\x1b[" in shown(stored)
     assert "\x1b[33m" not in shown(stored, NO_COLOR="1")
+
+
+def test_where_nothing_is_found_the_way_to_look_further_is_told(stored: Path) -> None:
+    def told(*words: str) -> str:
+        return support.run_cmem("search", *words, cwd=stored).stdout.decode()
+
+    assert told("zebrafish") == "nothing found in unsorted; --all-projects looks in every project\n"
+    assert told("--all-projects", "zebrafish") == "nothing found in all projects\n"
