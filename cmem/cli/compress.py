@@ -12,6 +12,7 @@ from cmem import budget, configured, estimate, runlog, settings
 from cmem import compress as core
 from cmem.cli import boundary, output, place
 from cmem.errors import CmemError, UsageError
+from cmem.plural import counted
 
 if TYPE_CHECKING:
     from cmem.observe import Progress, Tally
@@ -120,14 +121,14 @@ def _pace(tally: Tally, seconds: float) -> str:
 
 def _told(report: core.Report) -> Iterator[str]:
     yield (
-        f"Ingested {_n(report.ingested, 'event')}; {report.provider} made "
-        f"{_n(report.observations, 'observation')} and "
-        f"{_n(report.summaries, 'summary', 'summaries')} of {_n(report.units, 'unit')}"
+        f"Ingested {counted(report.ingested, 'event')}; {report.provider} made "
+        f"{counted(report.observations, 'observation')} and "
+        f"{counted(report.summaries, 'summary', 'summaries')} of {counted(report.units, 'unit')}"
         f" ({report.skipped} without anything to record)."
     )
     if report.calls:
         yield (
-            f"{_n(report.calls, 'call')}: {report.input_tokens:,} tokens in, "
+            f"{counted(report.calls, 'call')}: {report.input_tokens:,} tokens in, "
             f"{report.output_tokens:,} out, {_price(report)}."
         )
     if report.mended:
@@ -145,7 +146,7 @@ def _price(report: core.Report) -> str:
         return known
     if report.unpriced >= report.calls:
         return "price unknown (`cmem cost` says how to name one)"
-    return f"{known} and {_n(report.unpriced, 'call')} of unknown price"
+    return f"{known} and {counted(report.unpriced, 'call')} of unknown price"
 
 
 def _print_estimate(found: estimate.Estimate, values: Mapping[str, Any]) -> None:
@@ -158,7 +159,7 @@ def _print_estimate(found: estimate.Estimate, values: Mapping[str, Any]) -> None
 
 def _expected(found: estimate.Estimate) -> Iterator[str]:
     yield (
-        f"{_n(found.spool, 'captured event')} to take in, {_n(found.units, 'unit')} to observe "
+        f"{counted(found.spool, 'captured event')} to take in, {counted(found.units, 'unit')} to observe "
         f"with {' '.join(filter(None, (found.provider, found.model)))}."
     )
     if found.calls:
@@ -167,7 +168,7 @@ def _expected(found: estimate.Estimate) -> Iterator[str]:
             yield from (f"- {share.project}: {_weight(share)}" for share in found.projects)
     if found.left:
         yield (
-            f"Today {_n(found.now, 'call')} of them; {_n(found.left, 'unit')} would wait: "
+            f"Today {counted(found.now, 'call')} of them; {counted(found.left, 'unit')} would wait: "
             f"{found.reason}."
         )
     if found.spool:
@@ -178,10 +179,6 @@ def _weight(part: estimate.Estimate | estimate.Share) -> str:
     cost = part.cost_usd
     price = "price unknown" if cost is None else budget.dollars(round(cost * 1_000_000))
     return (
-        f"{_n(part.calls, 'call')} with {part.input_tokens:,} tokens in, "
+        f"{counted(part.calls, 'call')} with {part.input_tokens:,} tokens in, "
         f"{part.output_tokens:,} out, {price}"
     )
-
-
-def _n(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"

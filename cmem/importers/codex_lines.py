@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cmem import lenient
-from cmem.hosts import payload
 from cmem.importers import told
-from cmem.importers.told import MAX_LINE, Problem, Reading, word
+from cmem.importers.told import MAX_LINE, Reading, word
 
 SUFFIXES = (".jsonl", ".json")
 _PREFIX = "rollout-"
@@ -58,16 +57,8 @@ def lines(path: str, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _items(path: str, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
     """What a document says of its session, then its items."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_LINE + 1)
-    except OSError as error:
-        reading.complain(Problem(path, 0, error.strerror or "cannot be read"))
-        return
-    reading.advance(len(data))
-    found = payload.parse(data) if len(data) <= MAX_LINE else None
+    found = told.document(path, reading, most=MAX_LINE)
     if found is None:
-        reading.complain(Problem(path, 0, "is no JSON document that can be read"))
         return
     session, items = found.get("session"), found.get("items")
     items = [one for one in items if isinstance(one, dict)] if isinstance(items, list) else []

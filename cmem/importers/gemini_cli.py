@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from cmem.hosts import payload
 from cmem.importers import told
 from cmem.importers.told import Group, Problem, Reading, Told, word
 
@@ -67,17 +66,8 @@ def _lines(path: str, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.endswith(".jsonl"):
         yield from told.lines(path, reading)
         return
-    try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_DOCUMENT + 1)
-    except OSError as error:
-        reading.complain(Problem(path, 0, error.strerror or "cannot be read"))
-        return
-    reading.advance(len(data))
-    found = payload.parse(data) if len(data) <= MAX_DOCUMENT else None
-    if found is None:
-        reading.complain(Problem(path, 0, "is no JSON document that can be read"))
-    else:
+    found = told.document(path, reading, most=MAX_DOCUMENT)
+    if found is not None:
         yield 1, {**found, "$set": {"messages": found.get("messages")}}
 
 

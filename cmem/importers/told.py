@@ -224,3 +224,18 @@ def texts(content: object) -> str:
 def word(value: object) -> str:
     """The value where it is a text, else ""."""
     return value if isinstance(value, str) else ""
+
+
+def document(path: str, reading: Reading, *, most: int) -> dict[str, Any] | None:
+    """A file that is one JSON object of at most ``most`` bytes; None, and a complaint, else."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        reading.complain(Problem(path, 0, error.strerror or "cannot be read"))
+        return None
+    reading.advance(len(data))
+    found = payload.parse(data) if len(data) <= most else None
+    if found is None:
+        reading.complain(Problem(path, 0, "is no JSON document that can be read"))
+    return found
