@@ -57,7 +57,7 @@ GROUPS = (
         *("cmem.context.recall", "cmem.context.failures"),
     ),
     ("cmem.context.links",),
-    ("cmem.store.current", "cmem.context.so_far", "cmem.context.rehydrate"),
+    ("cmem.store.current", "cmem.spooled", "cmem.context.so_far", "cmem.context.rehydrate"),
     ("cmem.hosts.calls", "cmem.filters"),
     ("cmem.hooklog", "cmem.spill"),
     ("cmem.privacy.seen",),

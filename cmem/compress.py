@@ -27,7 +27,7 @@ from cmem import (
     observe,
     paths,
     runlog,
-    spool,
+    spooled,
 )
 from cmem.errors import BusyError, CmemError, ConfigError
 from cmem.failpoint import hit
@@ -351,7 +351,7 @@ def main_background(
                 return
         finally:
             lock.release(fd)
-        pending, spilled, _dropped = spool.counts(home)
+        pending, spilled, _dropped = spooled.counts(home)
         fd = lock.acquire(paths.lock_file(home)) if pending or spilled else None
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import breaker, budget, configured, spool, tokens, unread
+from cmem import breaker, budget, configured, spooled, tokens, unread
 from cmem.model import Mode, SummaryUnit, TurnUnit, Usage
 from cmem.observer import modes, prices, prompt
 from cmem.observer.providers import anthropic, claude_cli
@@ -101,7 +101,7 @@ def estimate(
     max_calls: int = 0,
 ) -> Estimate:
     """Read the store and weigh every pending unit. Nothing is written, nobody is asked."""
-    pending, spilled, _dropped = spool.counts(home)
+    pending, spilled, _dropped = spooled.counts(home)
     mode, known, _faults = configured.mode_and_prices(home, settings)
     weigh = expect(settings, known)
     found: list[tuple[str, Expected | None]] = []

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import here, hooklog, hosts, spill, spool, spool_repair, turn_rules
+from cmem import here, hooklog, hosts, spill, spool_repair, spooled, turn_rules
 from cmem.failpoint import FailpointError, hit
 from cmem.hosts import values
 from cmem.model import Entry, Event, Origin, ProjectIdentity, Unreadable
@@ -62,12 +62,12 @@ def ingest(home: str, conn: apsw.Connection, *, now: int) -> Ingested:
                 total = _add(total, _take_part(home, conn, part, locate=locate, now=now))
                 hit("ingest_after_commit")
             if drain is not None:
-                spool.delete(drain, [entry.id for entry in batch if entry.id])
+                spooled.delete(drain, [entry.id for entry in batch if entry.id])
             hit("ingest_after_delete")
             spill.remove(paths)
     finally:
         if drain is not None:
-            spool.finish(drain)
+            spooled.finish(drain)
     return total
 
 
@@ -78,7 +78,7 @@ def _batches(home: str, drain: apsw.Connection | None) -> Iterator[tuple[list[En
     while True:
         rows: list[Entry] = []
         if drain is not None:
-            rows = spool.read_batch(
+            rows = spooled.read_batch(
                 drain, after_id=after, limit=BATCH_EVENTS, max_bytes=BATCH_BYTES
             )
         after = rows[-1].id if rows else after

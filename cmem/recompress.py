@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import anew, breaker, budget, compress, estimate, fitness, ingest, made, off, spool
+from cmem import anew, breaker, budget, compress, estimate, fitness, ingest, made, off, spooled
 from cmem.anew import Report
 from cmem.errors import BusyError, CmemError, UsageError
 from cmem.held import Held
@@ -226,7 +226,7 @@ class _Job:
         if not held.give_way():
             return False
         if time.monotonic() >= self._drain_at:
-            pending, spilled, _dropped = spool.counts(self._home)
+            pending, spilled, _dropped = spooled.counts(self._home)
             if (pending or spilled) and self._run.settings.auto_compress:
                 compress.usual(self._home)
             elif pending or spilled:

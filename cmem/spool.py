@@ -15,12 +15,9 @@ from cmem import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from cmem.model import Entry
+    from collections.abc import Callable, Sequence
 
 HOOK_WAIT_MS = 250
-DRAIN_WAIT_MS = 5_000
 MAX_WAL = 512 * 1024
 VERSION = 1
 
@@ -47,17 +44,7 @@ _SCHEMA = (
 _INSERT = """INSERT INTO spool(eid, host, event, session, captured_at, cwd, repo_root,
     repo_common_dir, branch, commit_sha, project_env, digest, payload)
     VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(eid) DO NOTHING"""
-_OLDEST = "SELECT captured_at FROM spool ORDER BY id LIMIT 1"
-_BATCH = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_common_dir, branch,
-    commit_sha, project_env, payload FROM spool WHERE id > ? ORDER BY id LIMIT ?"""
-
-# As bytes: half of a character, which JSON can spell, is no text.
-_TEXTS = """WITH places(host, event, path) AS (VALUES {})
-    SELECT CAST(substr(CASE WHEN NOT json_valid(told) THEN ''
-        WHEN json_type(told, path) = 'text' THEN told ->> path END, 1, ?) AS BLOB)
-    FROM (SELECT s.id, p.path, CAST(s.payload AS TEXT) AS told
-        FROM spool s CROSS JOIN places p ON p.host = s.host AND p.event = s.event
-        WHERE s.session = ? ORDER BY s.id DESC LIMIT ?) ORDER BY id DESC"""
+OLDEST = "SELECT captured_at FROM spool ORDER BY id LIMIT 1"
 
 
 class NewerSpoolError(apsw.Error):
@@ -117,7 +104,7 @@ def append(
     """Store one event; True when it is new, False when it was there already. Raises apsw.Error
     when the file cannot take it within 250 ms; then nothing was stored. ``oldest`` gets the time
     at which the event that waits longest was captured."""
-    conn = _open(home, HOOK_WAIT_MS)
+    conn = open_file(home, HOOK_WAIT_MS)
     try:
         _rewind(conn, home)
         conn.execute("BEGIN IMMEDIATE")
@@ -128,7 +115,7 @@ def append(
         conn.execute(_INSERT, (*values, payload))
         new = conn.changes() > 0
         if oldest is not None:
-            oldest.append(conn.execute(_OLDEST).get)
+            oldest.append(conn.execute(OLDEST).get)
         conn.execute("COMMIT")
         return new
     finally:
@@ -150,7 +137,7 @@ def connect(path: str, flags: int) -> apsw.Connection:
     return apsw.Connection(path, flags=flags)
 
 
-def _open(home: str, wait_ms: int) -> apsw.Connection:
+def open_file(home: str, wait_ms: int) -> apsw.Connection:
     path = paths.spool_db(home)
     if os.path.islink(path):  # planted, or not ours to follow
         raise apsw.CantOpenError("spool.db is a symbolic link")
@@ -230,147 +217,3 @@ def _rewind(conn: apsw.Connection, home: str) -> None:
             conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     except (OSError, apsw.BusyError):
         pass
-
-
-def prepare(home: str) -> None:
-    """Make the spool before the first hook needs it; a hook makes what this one could not."""
-    try:
-        finish(_open(home, DRAIN_WAIT_MS))
-    except (apsw.Error, OSError):
-        pass
-
-
-def open_drain(home: str) -> apsw.Connection | None:
-    """A connection to empty the spool with; None when there is none yet."""
-    if not os.path.lexists(paths.spool_db(home)):
-        return None
-    return _open(home, DRAIN_WAIT_MS)
-
-
-def create(home: str) -> apsw.Connection:
-    """A new and empty spool, open."""
-    return _open(home, DRAIN_WAIT_MS)
-
-
-def read_batch(
-    conn: apsw.Connection, *, after_id: int, limit: int, max_bytes: int
-) -> "list[Entry]":
-    """The next entries after a row, oldest first: at most ``limit`` and, beyond the first,
-    ``max_bytes`` of payload."""
-    from cmem.model import Entry, Repo
-
-    batch: list[Entry] = []
-    size = 0
-    for row in conn.execute(_BATCH, (after_id, limit)):
-        size += len(row[11])
-        if batch and size > max_bytes:
-            break
-        row_id, eid, host, event, captured_at, cwd = row[:6]
-        repo = Repo(*row[6:10])
-        entry = Entry(row_id, eid, host, event, captured_at, cwd, repo, row[10], bytes(row[11]))
-        batch.append(entry)
-    return batch
-
-
-def delete(conn: apsw.Connection, ids: "Iterable[int]") -> None:
-    """Take entries out, in one short transaction."""
-    conn.execute("BEGIN IMMEDIATE")
-    try:
-        conn.executemany("DELETE FROM spool WHERE id = ?", [(row,) for row in ids])
-    except BaseException:
-        conn.execute("ROLLBACK")
-        raise
-    conn.execute("COMMIT")
-
-
-def finish(conn: apsw.Connection) -> None:
-    """Leave a log without events behind where no reader is in the way, and close. The log is
-    begun anew at once, because whoever begins one has to sync, and that is not a hook's work."""
-    try:
-        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        conn.execute(f"PRAGMA user_version = {VERSION}")
-    except apsw.BusyError:
-        pass
-    conn.close()
-
-
-def waiting_texts(
-    home: str, session: str, places: "Sequence[tuple[str, str, str]]", *, size: int, limit: int
-) -> list[str]:
-    """The beginnings of what the newest waiting events of a session say at one of the places
-    (host, event, path), newest first; [] where the spool cannot be read at once."""
-    path = paths.spool_db(home)
-    query = _TEXTS.format(", ".join(["(?, ?, ?)"] * len(places)))
-    bindings = [*[part for place in places for part in place], size, session, limit]
-    try:
-        if not os.path.exists(path) or not os.path.getsize(path):
-            return []
-        conn = connect(path, apsw.SQLITE_OPEN_READONLY)
-        try:
-            found = conn.execute(query, bindings).fetchall()
-        finally:
-            conn.close()
-    except (apsw.Error, OSError):
-        return []
-    said = [one for (one,) in found if isinstance(one, bytes)]
-    return [one.decode("utf-8", "replace") for one in said if one]
-
-
-def counts(home: str) -> tuple[int, int, int]:
-    """(rows waiting, spilled files, events dropped). Raises apsw.Error when the spool cannot
-    be read. Files that were set aside as unreadable count as dropped."""
-    waiting = _look(paths.spool_db(home), "SELECT count(*) FROM spool") or 0
-    spilled = sum(1 for name in _names(paths.spill_dir(home)) if name.endswith(".event"))
-    bad = len(_names(paths.spill_dir(home) + "/bad"))
-    try:
-        dropped = os.stat(paths.dropped_file(home)).st_size
-    except OSError:
-        dropped = 0
-    return waiting, spilled, dropped + bad
-
-
-def oldest(home: str) -> int | None:
-    """When the first waiting row was captured; None where none waits. Raises apsw.Error when the
-    spool cannot be read."""
-    return _look(paths.spool_db(home), _OLDEST)
-
-
-def _look(path: str, query: str) -> int | None:
-    """The number that a query gives, without writing anything; None where there is none."""
-    if not os.path.exists(path) or not os.path.getsize(path):
-        return None
-    try:
-        if paths.is_shared_memory_fatal(path):
-            return _number(path, query, "mode=rw")
-        return _number(path, query, "mode=ro")
-    except (apsw.FullError, apsw.IOError):
-        return _number(path, query, "mode=rw")
-    except (apsw.CantOpenError, apsw.ReadOnlyError):
-        # A directory nobody can write to cannot hold the shared memory a WAL needs.
-        return _number(path, query, "immutable=1")
-
-
-def _number(path: str, query: str, how: str) -> int | None:
-    from urllib.parse import quote
-
-    alone = how == "mode=rw"  # nothing is shared then, so a full disk needs no room for it
-    flags = apsw.SQLITE_OPEN_READWRITE if alone else apsw.SQLITE_OPEN_READONLY
-    conn = apsw.Connection(f"file:{quote(path)}?{how}", flags=flags | apsw.SQLITE_OPEN_URI)
-    try:
-        if alone:
-            conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            conn.execute("PRAGMA locking_mode = EXCLUSIVE")
-        conn.set_busy_timeout(HOOK_WAIT_MS)
-        if not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'spool'").get:
-            return None
-        found = conn.execute(query).get
-        return None if found is None else int(found)
-    finally:
-        conn.close()
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import apsw
 
-from cmem import paths, spool
+from cmem import paths, spool, spooled
 from cmem.model import Entry, Repo
 
 _ENTRIES = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_common_dir, branch,
@@ -86,7 +86,7 @@ def take_out(home: str, *, prefix: str) -> list[Entry]:
     """The entries of sessions whose id begins with ``prefix``, of which no byte is in the
     mailbox any more; none where it cannot be used (``look`` says why)."""
     try:
-        conn = spool.open_drain(home)
+        conn = spooled.open_drain(home)
         return [] if conn is None else _take_out(conn, prefix)
     except (apsw.Error, OSError):
         return []
@@ -96,10 +96,10 @@ def _take_out(conn: apsw.Connection, prefix: str) -> list[Entry]:
     try:
         found = [_entry(row) for row in conn.execute(_ENTRIES, (len(prefix), prefix)).fetchall()]
         if found:
-            spool.delete(conn, [entry.id for entry in found])
+            spooled.delete(conn, [entry.id for entry in found])
         return found
     finally:
-        spool.finish(conn)
+        spooled.finish(conn)
 
 
 def _entry(row: tuple[apsw.SQLiteValue, ...]) -> Entry:

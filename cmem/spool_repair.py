@@ -11,7 +11,7 @@ import time
 
 import apsw
 
-from cmem import paths, spool
+from cmem import paths, spool, spooled
 from cmem.errors import ConfigError
 from cmem.plural import counted
 
@@ -40,13 +40,13 @@ def open_drain(home: str) -> tuple[apsw.Connection | None, str]:
     except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError):
         saved, kept = _set_aside(home)
         told = f"spool.db was damaged: {counted(saved, 'event was', 'events were')} saved from it; it is kept in {kept}"
-        return spool.open_drain(home), told
+        return spooled.open_drain(home), told
 
 
 def _checked(home: str) -> apsw.Connection | None:
     if _odd_parts(home):
         raise apsw.NotADBError("a link or a folder")
-    conn = spool.open_drain(home)
+    conn = spooled.open_drain(home)
     if conn is None:
         return None
     try:
@@ -71,7 +71,7 @@ def _set_aside(home: str) -> tuple[int, str]:
             # What is no file does not stand beside the rest, or that could not be opened either.
             os.rename(path + part, f"{folder}/{'odd-' * (part in odd)}spool.db{part}")
     rows = _readable(f"{folder}/spool.db")
-    fresh = spool.create(home)
+    fresh = spooled.create(home)
     try:
         fresh.execute("BEGIN IMMEDIATE")
         before = fresh.total_changes()

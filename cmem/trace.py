@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from cmem import filters, hooklog, paths, spill, spool, spool_check
+from cmem import filters, hooklog, paths, spill, spool_check, spooled
 from cmem.errors import CmemError
 from cmem.plural import counted
 from cmem.privacy.second import MARK
@@ -136,7 +136,7 @@ def _of_entry(entry: Entry, state: str) -> Record:
 
 def _unknown(home: str, text: str) -> str:
     """That nothing is known, and where such an event may have gone."""
-    dropped = spool.counts(home)[2]
+    dropped = spooled.counts(home)[2]
     left_out = sum(one[2] for one in filters.counts(home))
     reasons = [counted(dropped, "event was dropped", "events were dropped")] if dropped else []
     reasons += (

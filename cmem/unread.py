@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cmem import ingest, spill, spool, tokens
+from cmem import ingest, spill, spooled, tokens
 from cmem.model import PromptSubmitted, SessionEnded, ToolUsed, TurnEnded
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ def _events(home: str) -> Iterator[Event]:
 
 def _entries(home: str) -> Iterable[Entry]:
     found: list[Entry] = [entry for _path, entry in spill.look(home, limit=LOOKED_AT)]
-    conn = spool.open_drain(home)
+    conn = spooled.open_drain(home)
     if conn is None:
         return found
     try:
         after = 0
         while len(found) < LOOKED_AT:
-            some = spool.read_batch(conn, after_id=after, limit=BATCH, max_bytes=BATCH_BYTES)
+            some = spooled.read_batch(conn, after_id=after, limit=BATCH, max_bytes=BATCH_BYTES)
             if not some:
                 break
             found += some

@@ -62,6 +62,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "spool",
         "spool_check",
         "spool_repair",
+        "spooled",
         "store",
     ),
     (
@@ -127,7 +128,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     # The hook catches the driver's own error: an event that does not go in becomes a file.
     # The importer of claude-mem reads a copy of another program's database.
     "apsw": ("driver", "hook", "importers.claude_mem_db", "spool", "spool_check")
-    + ("spool_repair", "store"),
+    + ("spool_repair", "spooled", "store"),
     "platformdirs": ("paths",),
     "rich": ("cli",),
     "typer": ("cli",),

@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 capturing: Any = importlib.import_module("capturing")
 samples: Any = importlib.import_module("samples")
 
-from cmem import spool  # noqa: E402
+from cmem import spooled  # noqa: E402
 from cmem.context import block, gather, render, select  # noqa: E402
 from cmem.hosts.wire import HOSTS  # noqa: E402
 from cmem.store import connection, recent  # noqa: E402
@@ -226,7 +226,7 @@ def recorded(name: str) -> Session:
 def _home(folder: str) -> Path:
     home = Path(folder) / "home"
     home.mkdir(mode=0o700)
-    spool.create(str(home)).close()
+    spooled.create(str(home)).close()
     return home
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from support import clean_env
 
-from cmem import bundle, launcher, spool
+from cmem import bundle, launcher, spooled
 from cmem.model import Entry
 
 BOM = b"\xef\xbb\xbf"
@@ -59,11 +59,11 @@ def silent(done: subprocess.CompletedProcess[bytes]) -> bool:
 
 def entries(home: Path) -> list[Entry]:
     """What lies in the spool, in order."""
-    conn = spool.open_drain(str(home))
+    conn = spooled.open_drain(str(home))
     if conn is None:
         return []
     try:
-        return spool.read_batch(conn, after_id=0, limit=10_000, max_bytes=1 << 30)
+        return spooled.read_batch(conn, after_id=0, limit=10_000, max_bytes=1 << 30)
     finally:
         conn.close()
 
@@ -81,4 +81,4 @@ def everything(home: Path) -> bytes:
 
 def kinds(home: Path) -> tuple[int, int, int]:
     """(rows, spill files, dropped)."""
-    return spool.counts(str(home))
+    return spooled.counts(str(home))

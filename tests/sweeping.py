@@ -22,7 +22,7 @@ from capturing import put
 from hookrun import argv
 from support import clean_env, payload_bytes, run_json, session
 
-from cmem import ingest, spill, spool
+from cmem import ingest, spill, spooled
 from cmem.store import connection
 
 WAYS = (
@@ -144,7 +144,7 @@ def assert_sound(home: Path) -> None:
 
 
 def dropped(home: Path) -> int:
-    return spool.counts(str(home))[2]
+    return spooled.counts(str(home))[2]
 
 
 def tool(name: str, **changes: object) -> bytes:

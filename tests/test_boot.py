@@ -89,7 +89,7 @@ def test_a_session_that_goes_on_loads_one_group_more(home: Path, source: str) ->
     samples.calc(home).close()
     session = "5f7d2c1a-0000-4000-8000-000000000001"
     payload = payload_bytes({"session_id": session, "cwd": "/src/calc", "source": source})
-    more = {"cmem.store.current", "cmem.context.rehydrate", "cmem.context.so_far"}
+    more = {"cmem.store.current", "cmem.context.rehydrate", "cmem.context.so_far", "cmem.spooled"}
     more |= {"cmem.context.reach", "cmem.context.shown"} if source == "resume" else set()
     assert loaded(home, "SessionStart", payload) == (START | more, [])
 

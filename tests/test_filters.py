@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT, clean_env, payload_bytes, run_cmem, run_hook, run_json
 
-from cmem import bundle, filters, ingest, spill, spool
+from cmem import bundle, filters, ingest, spill, spooled
 from cmem.filters import Call
 from cmem.hosts import calls
 from cmem.hosts.wire import HOSTS
@@ -366,7 +366,7 @@ def test_files_stay_private_however_the_setting_is_spelled(
     (home / "config.toml").write_text(text, encoding)
     assert hookrun.silent(run_hook(home, "PostToolUse", event(**READ)))
     # Where not even the names of settings can be read, all of memory is off, and that is counted.
-    assert spool.counts(str(home)) == (0, 0, 0 if met else 1)
+    assert spooled.counts(str(home)) == (0, 0, 0 if met else 1)
     counted = [("skip_paths", met)] if met else []
     assert [one[:2] for one in filters.counts(str(home))] == counted
 
@@ -386,7 +386,7 @@ def test_the_hook_keeps_nothing_of_it_but_a_count(home: Path, way: str) -> None:
     for _ in range(3):
         assert hookrun.silent(run_hook(home, "PostToolUse", event(), **env))
     assert hookrun.silent(run_hook(home, "PostToolUse", event(tool_input={}), **env))
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.counts(str(home)) == (1, 0, 0)
     assert counted(home) == [("skip_commands", "git status*", 3)]
     (path,) = (home / "filtered").iterdir()
     assert path.stat().st_mode & 0o777 == 0o600
@@ -399,7 +399,7 @@ def test_the_registered_line_knows_filters_too(home: Path) -> None:
     for name in ("Bash", "Edit"):
         payload = event(tool_name=name, tool_use_id=name)
         assert hookrun.silent(hookrun.fire(home, "PostToolUse", payload))
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.counts(str(home)) == (1, 0, 0)
     assert counted(home) == [("skip_tools", "Bash", 1)]
 
 
@@ -408,7 +408,7 @@ def test_prompts_and_ends_are_never_left_out(home: Path) -> None:
     prompt = {"prompt": "hello", "prompt_id": "p1", **AGENT, **READ}
     for name in ("UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd"):
         run_hook(home, name, event(hook_event_name=name, **prompt))
-    assert spool.counts(str(home)) == (5, 0, 0)
+    assert spooled.counts(str(home)) == (5, 0, 0)
     assert counted(home) == []
 
 
@@ -455,7 +455,7 @@ def test_without_the_driver_it_is_not_spilled_either(home: Path, *, kept: bool) 
     )
     argv = [sys.executable, "-c", code, str(ROOT), "claude-code", "PostToolUse", str(home)]
     subprocess.run(argv, input=event(**READ), env=clean_env(), check=True)
-    assert spool.counts(str(home)) == (0, int(kept), 0)
+    assert spooled.counts(str(home)) == (0, int(kept), 0)
     assert counted(home) == ([] if kept else [("skip_paths", "src", 1)])
 
 
@@ -466,7 +466,7 @@ def test_a_count_that_cannot_be_written_keeps_the_event_out_all_the_same(
     (home / "filtered").symlink_to(tmp_path)
     before = set(tmp_path.iterdir())
     assert hookrun.silent(run_hook(home, "PostToolUse", event()))
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
     assert set(tmp_path.iterdir()) == before
 
 
@@ -521,7 +521,7 @@ def test_what_was_captured_before_the_setting_is_left_out_at_ingest(home: Path) 
     taken = ingest.ingest(str(home), conn, now=NOW)
     assert (taken.events, taken.lost, taken.unreadable) == (2, 0, 0)
     assert tools(conn) == [("toolu_2", "Edit")]
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
     assert counted(home) == [("skip_tools", "Bash", 2)]
     conn.close()
 

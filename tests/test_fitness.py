@@ -7,7 +7,7 @@ from pathlib import Path
 import capturing
 import pytest
 
-from cmem import compress, fitness, lock, paths, spool
+from cmem import compress, fitness, lock, paths, spooled
 from cmem.cli import app
 
 PROMPT = {"session_id": "s1", "prompt_id": "p1", "cwd": "/w", "prompt": "hello"}
@@ -43,5 +43,5 @@ def test_compress_refuses(
     monkeypatch.setattr(compress, "end_on_signals", lambda: None)
     compress.main_background(str(home), held)
     assert said in (home / "compress.log").read_text()
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.counts(str(home)) == (1, 0, 0)
     assert not (home / "memory.db").exists()

@@ -13,7 +13,7 @@ import pytest
 from hookrun import BOM, argv, entries, everything, fire, kinds, line, ready, silent, spilled
 from support import CLAUDE_CODE, ROOT, clean_env, payload_bytes
 
-from cmem import launcher, lenient, paths, spill, spool
+from cmem import launcher, lenient, paths, spill, spooled
 from cmem.model import Repo
 
 # Everything the hook loads beyond a bare `python -I -S`. Start-up is the product: json costs 8 ms,
@@ -342,9 +342,9 @@ def test_damaged_spool_is_left_alone(home: Path, damage: str) -> None:
         conn.close()
     else:
         fire(home, "Stop", tool())
-        drained = spool.open_drain(str(home))
+        drained = spooled.open_drain(str(home))
         assert drained is not None
-        spool.finish(drained)
+        spooled.finish(drained)
         (home / "spool.db-wal").unlink()  # it holds the first page
         with file.open("r+b") as handle:
             handle.write(bytes(4096))
@@ -502,7 +502,7 @@ def syncs(home: Path, trace: Path, payload: bytes) -> int:
 
 def test_no_sync_in_a_hook_but_the_one_that_finds_the_log_full(tmp_path: Path, home: Path) -> None:
     ready(home)
-    spool.prepare(str(home))
+    spooled.prepare(str(home))
     counted = [
         syncs(home, tmp_path / "trace", tool(tool_use_id=f"t{n}", tool_response="x" * 60_000))
         for n in range(14)
@@ -515,10 +515,10 @@ def test_no_sync_in_a_hook_but_the_one_that_finds_the_log_full(tmp_path: Path, h
 def test_no_sync_in_the_hook_after_a_drain(tmp_path: Path, home: Path) -> None:
     ready(home)
     fire(home, "PostToolUse", tool())
-    drain = spool.open_drain(str(home))
+    drain = spooled.open_drain(str(home))
     assert drain is not None
-    spool.delete(drain, [1])
-    spool.finish(drain)
+    spooled.delete(drain, [1])
+    spooled.finish(drain)
     assert syncs(home, tmp_path / "trace", tool(tool_use_id="toolu_2")) == 0
 
 

@@ -13,7 +13,7 @@ import pytest
 from capturing import NO_REPO, put, render
 from support import SESSIONS, payload_bytes, session
 
-from cmem import ingest, spill, spool
+from cmem import ingest, spill, spool, spooled
 from cmem.ingest import Ingested
 from cmem.model import ToolUsed
 from cmem.store import connection, units
@@ -121,7 +121,7 @@ def test_a_recorded_session_becomes_what_happened(
         Ingested(duplicates=len(events)),
     )
     assert render(conn) == shown
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("name", ["session-fix-subtract.jsonl", "session-tool-round.jsonl"])
@@ -505,7 +505,7 @@ def test_what_cannot_be_read_is_counted_and_does_not_come_back(home: Path, host:
             payload=payload,
         )
     assert host.ingest() == Ingested(events=3, unreadable=3, lost=3)
-    assert spool.counts(str(home)) == (0, 0, 3)
+    assert spooled.counts(str(home)) == (0, 0, 3)
     assert host.conn.execute("SELECT count(*) FROM sessions").get == 0
 
 
@@ -551,7 +551,7 @@ def test_spilled_events_are_taken_in_where_they_belong(home: Path, host: Host) -
     host.stop("done", "p1", at=2_000)
     assert host.ingest() == Ingested(events=3)
     assert host.turns() == ['1 user stop/stop ["one" t1] done 1']
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
 
 
 def test_more_than_a_batch_of_either_kind_is_taken_in(home: Path, host: Host) -> None:
@@ -569,7 +569,7 @@ def test_more_than_a_batch_of_either_kind_is_taken_in(home: Path, host: Host) ->
         )
     assert host.ingest() == Ingested(events=161)
     assert host.conn.execute("SELECT count(*) FROM tool_uses").get == 160
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
 
 
 def test_a_failed_batch_leaves_mailbox_and_store_as_they_were(
@@ -583,7 +583,7 @@ def test_a_failed_batch_leaves_mailbox_and_store_as_they_were(
     with pytest.raises(RuntimeError):
         host.ingest()
     assert host.conn.execute("SELECT count(*) FROM sessions").get == 0
-    assert spool.counts(str(home)) == (2, 0, 0)
+    assert spooled.counts(str(home)) == (2, 0, 0)
     monkeypatch.delenv("CMEM_FAILPOINT")
     assert host.turns() == ['1 user open ["one" t1] 0']
 
@@ -605,7 +605,7 @@ def test_an_entry_that_cannot_be_stored_holds_nothing_up(
     monkeypatch.setattr(ingest, "take", take)
     taken = ingest.ingest(str(home), conn, now=NOW)
     assert taken == ingest.Ingested(len(events), 0, 1)
-    assert spool.counts(str(home)) == (0, 0, 1)
+    assert spooled.counts(str(home)) == (0, 0, 1)
     (bad,) = (home / "spill" / "bad").iterdir()
     assert b'"tool_name": "Write"' in bad.read_bytes().replace(b'":"', b'": "')
 

@@ -16,7 +16,7 @@ import hookrun
 import pytest
 from support import ROOT, clean_env
 
-from cmem import bundle, detach, hook, launcher, lock, paths, spool
+from cmem import bundle, detach, hook, launcher, lock, paths, spooled
 
 
 def test_line_of_the_contract() -> None:
@@ -101,10 +101,10 @@ def test_nothing_that_the_environment_names_is_run(
         "# Not sys.executable", ""
     )
     deadline = time.monotonic() + 20
-    while spool.counts(str(home))[0] and time.monotonic() < deadline:
+    while spooled.counts(str(home))[0] and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not trace.exists()
-    assert spool.counts(str(home)) == (0, 0, 0)  # a drain was started, by the right one
+    assert spooled.counts(str(home)) == (0, 0, 0)  # a drain was started, by the right one
 
 
 def test_sources_in_the_launcher_come_out_as_they_went_in(home: Path) -> None:

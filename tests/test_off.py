@@ -17,7 +17,7 @@ import samples
 from places import git, repository
 from support import ROOT, clean_env, payload_bytes, run_cmem, run_hook, run_json
 
-from cmem import launcher, off, spool
+from cmem import launcher, off, spooled
 from cmem import switch as turning
 from cmem.cli import app
 from cmem.errors import CmemError
@@ -112,7 +112,7 @@ def test_what_is_not_off_is_stored_and_shown(home: Path, work: Path, tmp_path: P
     (home / "off-sessions").write_text("another\n")
     config(home, 'exclude = "alc:calc2:/in/*:~/calc"\n')
     assert b"Fixed subtract" in run_hook(home, "SessionStart", start(work)).stdout
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.counts(str(home)) == (1, 0, 0)
 
 
 def test_the_environment_can_only_exclude_more(home: Path, work: Path) -> None:
@@ -120,7 +120,7 @@ def test_the_environment_can_only_exclude_more(home: Path, work: Path) -> None:
     assert hookrun.silent(run_hook(home, "SessionStart", start(work), CMEM_EXCLUDE="nothing"))
     config(home, "")
     assert hookrun.silent(run_hook(home, "SessionStart", start(work), CMEM_EXCLUDE="calc"))
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
 
 
 def test_a_marker_of_the_main_folder_holds_for_its_worktrees(
@@ -129,14 +129,14 @@ def test_a_marker_of_the_main_folder_holds_for_its_worktrees(
     git(work, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "side")
     mark(work)
     run_hook(home, "UserPromptSubmit", prompt(tmp_path / "tree"))
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
 
 
 def test_a_marker_holds_through_a_link(home: Path, work: Path, tmp_path: Path) -> None:
     (tmp_path / "short").symlink_to(work / "src")
     mark(work)
     run_hook(home, "UserPromptSubmit", prompt(tmp_path / "short"))
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("way", DOUBTS)
@@ -149,7 +149,7 @@ def test_what_cannot_be_read_counts_as_off_and_is_said(home: Path, work: Path, w
     assert message[1].startswith(f"cmem: memory is off everywhere, because {name}")
     assert (done.returncode, done.stderr) == (0, b"")
     assert hookrun.silent(run_hook(home, "UserPromptSubmit", prompt(work / "src")))
-    assert spool.counts(str(home)) == (0, 0, 2)
+    assert spooled.counts(str(home)) == (0, 0, 2)
     assert not (home / "spool.db").exists()
     assert b"calc" not in (home / "hook.log").read_bytes()
     shown = run_cmem("status", "--json", cwd=work)
@@ -167,7 +167,7 @@ def test_without_a_folder_in_the_payload_the_hooks_own_counts(
     assert left(home) == {}
     (work / ".cmem-off").unlink()
     run_hook(home, "UserPromptSubmit", raw)
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.counts(str(home)) == (1, 0, 0)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -241,13 +241,13 @@ def test_what_cannot_be_read_counts_without_the_package_too(home: Path, work: Pa
     config(home, 'exclude = ["calc"]\n')
     argv = hookrun.argv(home, "UserPromptSubmit")
     subprocess.run(argv, input=prompt(work), cwd=work, env=clean_env(), check=True)
-    assert spool.counts(str(home)) == (0, 0, 1)
+    assert spooled.counts(str(home)) == (0, 0, 1)
     config(home, 'exclude = "calc"\n')
     subprocess.run(argv, input=prompt(work), cwd="/", env=clean_env(), check=True)
     config(home, "")
     (home / "hook.py").write_text((home / "hook.py").read_text().replace("#= GATES ", "#= G "))
     subprocess.run(argv, input=prompt(work), cwd="/", env=clean_env(), check=True)
-    assert spool.counts(str(home)) == (0, 0, 2)
+    assert spooled.counts(str(home)) == (0, 0, 2)
 
 
 GLOBS = [
@@ -344,7 +344,7 @@ def test_off_in_a_folder_whose_name_is_no_utf8(
     why = f"off by {told}/.cmem-off; `cmem on --here` or deleting it turns it on"
     assert off.reason(str(home), cwd=f"{told}/src") == why
     run_hook(home, "UserPromptSubmit", prompt(f"{told}/src"))
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
     assert switch("on", cwd=below).startswith("Memory is on in ")
     assert off.reason(str(home), cwd=f"{told}/src") == ""
 
@@ -394,10 +394,10 @@ def test_off_for_a_session_by_either_id(home: Path, work: Path) -> None:
     assert status["off_sessions"][0] == known and len(status["off_sessions"]) == 2
     run_hook(home, "UserPromptSubmit", prompt(work, known))
     run_hook(home, "UserPromptSubmit", prompt(work, "not met yet"))
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
     switch("on", "--session", known, cwd=work)
     run_hook(home, "UserPromptSubmit", prompt(work, known))
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.counts(str(home)) == (1, 0, 0)
     done = run_cmem("off", "--session", "N99", cwd=work)
     assert (done.returncode, done.stderr) == (1, b"cmem: no such session: N99\n")
 

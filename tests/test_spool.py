@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from cmem import spill, spool
+from cmem import spill, spool, spooled
 from cmem.model import Repo
 
 
@@ -30,23 +30,23 @@ def put(home: Path, eid: str, **changes: Any) -> bool:
 
 
 def drain(home: Path) -> apsw.Connection:
-    conn = spool.open_drain(str(home))
+    conn = spooled.open_drain(str(home))
     assert conn is not None
     return conn
 
 
 def test_round_trip_in_order(home: Path) -> None:
-    assert spool.open_drain(str(home)) is None
+    assert spooled.open_drain(str(home)) is None
     assert put(home, "b", payload=b"\x00\xff")
     assert put(home, "a")
     conn = drain(home)
-    first, second = spool.read_batch(conn, after_id=0, limit=10, max_bytes=10**6)
+    first, second = spooled.read_batch(conn, after_id=0, limit=10, max_bytes=10**6)
     assert (first.eid, first.payload, second.eid) == ("b", b"\x00\xff", "a")
     assert second.repo == Repo("/w", "/w/.git", "main", "c" * 40)
-    assert spool.read_batch(conn, after_id=first.id, limit=10, max_bytes=10**6) == [second]
-    spool.delete(conn, [first.id])
-    spool.finish(conn)
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.read_batch(conn, after_id=first.id, limit=10, max_bytes=10**6) == [second]
+    spooled.delete(conn, [first.id])
+    spooled.finish(conn)
+    assert spooled.counts(str(home)) == (1, 0, 0)
     # The log is begun anew, with one page that holds no event, so that no hook has to sync.
     assert (home / "spool.db-wal").stat().st_size == 32 + 24 + 4096
     assert first.payload not in (home / "spool.db-wal").read_bytes()
@@ -55,7 +55,7 @@ def test_round_trip_in_order(home: Path) -> None:
 def test_equal_name_is_stored_once(home: Path) -> None:
     assert [put(home, "a"), put(home, "a", payload=b"other")] == [True, False]
     conn = drain(home)
-    (entry,) = spool.read_batch(conn, after_id=0, limit=10, max_bytes=10**6)
+    (entry,) = spooled.read_batch(conn, after_id=0, limit=10, max_bytes=10**6)
     assert entry.payload == b"{}"
     conn.close()
 
@@ -73,7 +73,7 @@ def test_batches_are_bounded_but_never_empty(home: Path) -> None:
     conn = drain(home)
 
     def sizes(limit: int, max_bytes: int) -> int:
-        return len(spool.read_batch(conn, after_id=0, limit=limit, max_bytes=max_bytes))
+        return len(spooled.read_batch(conn, after_id=0, limit=limit, max_bytes=max_bytes))
 
     assert [sizes(3, 10**6), sizes(9, 250), sizes(9, 1), sizes(9, 10**6)] == [3, 2, 1, 5]
     conn.close()
@@ -82,19 +82,19 @@ def test_batches_are_bounded_but_never_empty(home: Path) -> None:
 def test_row_numbers_are_never_used_twice(home: Path) -> None:
     put(home, "a")
     conn = drain(home)
-    (entry,) = spool.read_batch(conn, after_id=0, limit=1, max_bytes=1)
-    spool.delete(conn, [entry.id])
+    (entry,) = spooled.read_batch(conn, after_id=0, limit=1, max_bytes=1)
+    spooled.delete(conn, [entry.id])
     put(home, "b")
-    (later,) = spool.read_batch(conn, after_id=entry.id, limit=1, max_bytes=1)
+    (later,) = spooled.read_batch(conn, after_id=entry.id, limit=1, max_bytes=1)
     assert later.id > entry.id
-    spool.finish(conn)
+    spooled.finish(conn)
 
 
 def test_deleted_payload_leaves_no_byte(home: Path) -> None:
     put(home, "a", payload=b"unrepeatable" * 1000)
     conn = drain(home)
-    spool.delete(conn, [1])
-    spool.finish(conn)
+    spooled.delete(conn, [1])
+    spooled.finish(conn)
     assert b"unrepeatable" not in b"".join(path.read_bytes() for path in home.iterdir())
 
 
@@ -123,7 +123,7 @@ def test_busy_spool_raises_and_stores_nothing(home: Path) -> None:
         put(home, "b")
     holder.execute("ROLLBACK")
     holder.close()
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.counts(str(home)) == (1, 0, 0)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all, not at all"])
@@ -131,9 +131,9 @@ def test_counts_of_odd_files(home: Path, content: bytes) -> None:
     (home / "spool.db").write_bytes(content)
     if content:
         with pytest.raises(apsw.NotADBError):
-            spool.counts(str(home))
+            spooled.counts(str(home))
     else:
-        assert spool.counts(str(home)) == (0, 0, 0)
+        assert spooled.counts(str(home)) == (0, 0, 0)
 
 
 def test_fields_by_sql() -> None:
@@ -167,10 +167,10 @@ def test_spill_round_trip_and_rubbish_set_aside(home: Path) -> None:
         (0, "claude-code:s:t:t", 2000, payload),
     ]
     assert len(spill.read(str(home), spill.waiting(str(home))[:1])) == 1
-    assert spool.counts(str(home)) == (0, 2, 4)
+    assert spooled.counts(str(home)) == (0, 2, 4)
     spill.remove([path for path, _ in found])
     spill.remove([path for path, _ in found])
-    assert spool.counts(str(home)) == (0, 0, 4)
+    assert spooled.counts(str(home)) == (0, 0, 4)
     assert (folder / "x.tmp").exists()
 
 
@@ -194,5 +194,5 @@ def test_a_spool_that_is_a_link_is_not_followed(home: Path, tmp_path: Path) -> N
     (tmp_path / "elsewhere.db").touch()
     (home / "spool.db").symlink_to(tmp_path / "elsewhere.db")
     with pytest.raises(apsw.CantOpenError):
-        spool.open_drain(str(home))
+        spooled.open_drain(str(home))
     assert (tmp_path / "elsewhere.db").read_bytes() == b""

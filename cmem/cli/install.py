@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import config, launcher, paths, settings, spool
+from cmem import config, launcher, paths, settings, spooled
 from cmem.cli import asking
 from cmem.cli.place import directory
 from cmem.errors import CmemError, ConfigError, UsageError
@@ -303,7 +303,7 @@ def _prepare(home: str) -> str:
     _make_home(home)
     with register.locked(home):
         path = launcher.install(home)
-        spool.prepare(home)
+        spooled.prepare(home)
         return path
 
 

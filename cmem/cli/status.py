@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem import batch, breaker, budget, paths, settings, spool
+from cmem import batch, breaker, budget, paths, settings, spooled
 from cmem import off as switches
 from cmem.cli import filtering, off, output, place
 from cmem.context import health
@@ -92,8 +92,8 @@ def _unwritable(home: str) -> str:
 
 
 def _spool(home: str) -> Spool:
-    pending, spilled, dropped = spool.counts(home)
-    oldest = [spool.oldest(home)] if pending else []
+    pending, spilled, dropped = spooled.counts(home)
+    oldest = [spooled.oldest(home)] if pending else []
     oldest += [_oldest_spill(home)] if spilled else []
     known = [at for at in oldest if at is not None]
     return Spool(pending, spilled, dropped, min(known) if known else None)

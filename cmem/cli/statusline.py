@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cmem import here, off, repo, settings, spool
+from cmem import here, off, repo, settings, spooled
 from cmem.cli import off as switched
 from cmem.cli import output, place
 from cmem.plural import counted
@@ -31,7 +31,7 @@ def run(values: Mapping[str, Any]) -> int:
     name, memories, items = _counted(here.parts_at(cwd, found, env))
     globs = env.get("CMEM_EXCLUDE", "")
     why = switched.why() or off.reason(home, cwd=cwd, repo=found, exclude=globs)
-    waiting = sum(spool.counts(home)[:2])
+    waiting = sum(spooled.counts(home)[:2])
     if values["json"]:
         output.write_json(
             {

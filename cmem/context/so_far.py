@@ -77,7 +77,7 @@ def _done(calls: "list[current.Call]", host: str) -> tuple[list[str], list[str]]
 
 def _waiting(home: str, session: str) -> list[str]:
     """The session's prompts that no run has stored yet, newest first."""
-    from cmem import spool
+    from cmem import spooled
     from cmem.hosts.wire import HOSTS
 
     places = [
@@ -86,7 +86,7 @@ def _waiting(home: str, session: str) -> list[str]:
         for event, kind in wire.kinds.items()
         if kind == "prompt"
     ]
-    found = spool.waiting_texts(home, session, places, size=LOOKED_AT, limit=WAITING)
+    found = spooled.texts(home, session, places, size=LOOKED_AT, limit=WAITING)
     # Of a private prompt nothing but a mark is left.
     return [
         text

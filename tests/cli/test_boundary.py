@@ -11,7 +11,7 @@ import apsw
 import pytest
 from support import run_cmem
 
-from cmem import spool
+from cmem import spooled
 from cmem.cli import boundary, spec
 from cmem.errors import BusyError, CmemError, ConfigError, UsageError
 
@@ -122,7 +122,7 @@ def test_what_compress_cannot_mend_is_moved_away_by_hand(
 ) -> None:
     damaged_spool(home)
     monkeypatch.setattr(
-        boundary, "_function", lambda _target: lambda _values: spool.counts(str(home))
+        boundary, "_function", lambda _target: lambda _values: spooled.counts(str(home))
     )
     assert boundary.guard(spec.BY_NAME["compress"], {}) == 1
     assert capsys.readouterr().err == (

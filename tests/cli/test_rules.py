@@ -11,7 +11,7 @@ from capturing import put
 from hookrun import everything
 from support import CLAUDE_CODE, FIXTURES, payload_bytes, run_cmem, run_hook
 
-from cmem import explain, filters, ingest, spool
+from cmem import explain, filters, ingest, spooled
 from cmem.hosts.wire import HOSTS
 from cmem.privacy import report
 from cmem.store import connection
@@ -233,7 +233,7 @@ def test_nothing_is_written_by_a_test(home: Path) -> None:
     for tool in ("Edit", "Bash"):
         asked("--tool", tool)
     assert everything(home) == before
-    assert spool.counts(str(home)) == (0, 0, 0)
+    assert spooled.counts(str(home)) == (0, 0, 0)
     assert filters.counts(str(home)) == []
 
 

@@ -11,7 +11,7 @@ import samples
 from capturing import put
 from support import payload_bytes, run_cmem, run_hook, run_json, session
 
-from cmem import hooklog, ingest, spill, spool, trace
+from cmem import hooklog, ingest, spill, spooled, trace
 from cmem.model import Entry, Repo
 from cmem.store import connection
 
@@ -60,7 +60,7 @@ def test_a_waiting_event_says_where_it_waits(home: Path, name: str) -> None:
         "captured": {"at": AT, "host": "claude-code", "event": "PostToolUse", "cwd": "/w/calc"},
         "redacted": {},
     }
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.counts(str(home)) == (1, 0, 0)
 
 
 def test_spilled_events_and_those_set_aside_are_found(home: Path) -> None:
@@ -84,7 +84,7 @@ def test_spilled_events_and_those_set_aside_are_found(home: Path) -> None:
     assert f"in {aside['file']}: it could not be taken in (KeyError)" in told
     (home / "hook.log").unlink()
     assert run_json("trace", "toolu_0002")["reason"] == ""
-    assert spool.counts(str(home)) == (0, 1, 1)
+    assert spooled.counts(str(home)) == (0, 1, 1)
 
 
 def test_a_stored_tool_call_tells_its_whole_way(home: Path, conn: apsw.Connection) -> None:

@@ -11,7 +11,7 @@ import apsw
 import pytest
 import samples
 
-from cmem import spill, spool, tokens
+from cmem import spill, spooled, tokens
 from cmem.context import block, health, inject, select
 from cmem.store import connection, projects, reading, recent
 
@@ -364,7 +364,7 @@ def test_a_spool_that_is_only_busy_or_newer_is_not_called_damaged(home: Path) ->
     samples.calc(home).close()
     spill.write(str(home), host="claude-code", event="Stop", captured_at=_now(), payload=b"{}")
     assert "systemMessage" not in start(home, "/src/calc")
-    holder = spool.create(str(home))
+    holder = spooled.create(str(home))
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")
     holder.execute("BEGIN EXCLUSIVE")
     assert "systemMessage" not in start(home, "/src/calc")

@@ -11,7 +11,7 @@ import samples
 from context.test_block import lines_of, start, text_of
 from support import payload_bytes
 
-from cmem import spool, tokens
+from cmem import spooled, tokens
 from cmem.context import block, inject, select
 from cmem.store import current
 from cmem.store.rows import rows
@@ -179,7 +179,7 @@ def test_a_compaction_in_the_middle_of_a_turn_tells_what_was_done(home: Path) ->
     samples.tool(conn, 1, turn, "Bash", {"command": "pytest -q"}, {})
     conn.close()
     payload = {"session_id": OWN, "cwd": "/src/calc", "prompt": "and the docs", "prompt_id": "w"}
-    spool.create(str(home)).close()
+    spooled.create(str(home)).close()
     capturing.put(home, "UserPromptSubmit", payload, LATER)
     lines = middle(start(home, "/src/calc", source="compact", session=OWN))
     assert lines[:5] == [

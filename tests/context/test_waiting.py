@@ -14,13 +14,13 @@ from context.test_block import start
 from context.test_sources import LATER, middle
 from support import payload_bytes
 
-from cmem import spool
+from cmem import spooled
 
 
 def asked(home: Path, session: str, *texts: str) -> None:
     """Prompts that wait in the spool, one a second."""
     if not (home / "spool.db").exists():
-        spool.create(str(home)).close()
+        spooled.create(str(home)).close()
     for number, text in enumerate(texts):
         name = f"{session}-{number}-{text[:9]}"
         payload = {"session_id": session, "cwd": "/src/p", "prompt": text, "prompt_id": name}

@@ -16,7 +16,7 @@ import pytest
 import samples
 from support import payload_bytes, run_cmem
 
-from cmem import paths, spill, spool
+from cmem import paths, spill, spooled
 from cmem.context import watch
 
 HOUR = 3_600_000
@@ -27,7 +27,7 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def spooled(home: Path, hours: int) -> None:
+def in_spool(home: Path, hours: int) -> None:
     payload = {"session_id": "s1", "prompt_id": "p1", "cwd": "/src/calc", "prompt": "hello"}
     capturing.put(home, "UserPromptSubmit", payload, now() - hours * HOUR)
 
@@ -45,8 +45,8 @@ def config(home: Path, text: str) -> None:
 LATE = "captured events have not been stored for 2 days: run `cmem compress`"
 CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "all is well": (lambda _home: None, ""),
-    "a day in the spool": (lambda home: spooled(home, 23), ""),
-    "two days in the spool": (lambda home: spooled(home, 50), LATE),
+    "a day in the spool": (lambda home: in_spool(home, 23), ""),
+    "two days in the spool": (lambda home: in_spool(home, 50), LATE),
     "a day in a file": (lambda home: spilled(home, 23), ""),
     "two days in a file": (lambda home: spilled(home, 50), LATE),
     "no TOML": (
@@ -98,7 +98,7 @@ def test_a_home_that_cannot_be_used(home: Path) -> None:
     message = f"cmem: nothing is kept, because {home} cannot be used: run `cmem doctor`"
     assert json.loads(done.stdout) == {"systemMessage": message}
     home.chmod(0o700)
-    assert spool.counts(str(home)) == (0, 0, 1)
+    assert spooled.counts(str(home)) == (0, 0, 1)
     assert Path(paths.dropped_file(str(home))).stat().st_size == 1
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import hookrun
 import pytest
 
-from cmem import launcher, lock, paths, spool
+from cmem import launcher, lock, paths, spooled
 from cmem.doctor import hooks, registered, trial
 from cmem.doctor.finding import Finding
 from cmem.install import claude_code, cursor, record
@@ -393,7 +393,7 @@ def test_the_bare_environment_holds_nothing_but_a_path(tmp_path: Path) -> None:
 
 
 def test_a_newer_spool_is_left_alone(installed: Any) -> None:
-    conn = spool.create(str(installed.home))
+    conn = spooled.create(str(installed.home))
     conn.pragma("user_version", 9)
     conn.close()
     assert installed.faults() == [("error", "spool"), ("warn", "capture"), ("warn", "hook log")]

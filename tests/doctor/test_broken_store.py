@@ -12,7 +12,7 @@ import pytest
 import seeding
 import support
 
-from cmem import breaker, budget, hooklog, paths, runlog, spill, spool
+from cmem import breaker, budget, hooklog, paths, runlog, spill, spool, spooled
 from cmem.breaker import fingerprint
 from cmem.doctor import memory, provider
 from cmem.doctor.finding import Finding
@@ -209,9 +209,9 @@ def test_a_spool_with_bad_pages_is_told_and_left_alone(installed: Any) -> None:
     for number in range(200):
         _put(installed.home, at=_now() + number, payload=b"{}" + b" " * 400)
     path = installed.home / "spool.db"
-    conn = spool.open_drain(str(installed.home))
+    conn = spooled.open_drain(str(installed.home))
     assert conn is not None
-    spool.finish(conn)
+    spooled.finish(conn)
     raw = bytearray(path.read_bytes())
     raw[4096 : len(raw) : 2] = b"\xa5" * len(raw[4096 : len(raw) : 2])
     path.write_bytes(raw)

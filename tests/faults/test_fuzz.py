@@ -22,7 +22,7 @@ from mutations import MUTATIONS, Input, stream
 from support import clean_env, run_cmem, run_json
 from sweeping import drain
 
-from cmem import intake, paths, spool
+from cmem import intake, paths, spooled
 from cmem.hosts.wire import HOSTS
 
 FORKED = int(os.environ.get("CMEM_FUZZ", "240"))
@@ -150,7 +150,7 @@ def prove(inputs: Iterable[Input], fire: Fire, home: Path) -> Counter[str]:
     assert found.events + found.duplicates == became["stored"] + became["spilled"]
     bad = len(_names(Path(paths.spill_dir(str(home)), "bad")))
     assert bad == 0
-    assert spool.counts(str(home)) == (0, 0, became["dropped"] + found.lost)
+    assert spooled.counts(str(home)) == (0, 0, became["dropped"] + found.lost)
     became.update({"taken in": found.events, "unreadable": found.unreadable, "lost": found.lost})
     report = run_json("compress", "--all", CMEM_PROVIDER="extract")
     assert (report["ingested"], report["pending"], report["parked"]) == (0, 0, 0)
@@ -189,4 +189,4 @@ def test_too_large_an_event_is_one_however_it_comes(home: Path, tmp_path: Path) 
             ["/bin/sh", "-c", script], env=clean_env(CMEM_AUTO_COMPRESS="0"), timeout=30
         )
         assert done.returncode == 0
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.counts(str(home)) == (1, 0, 0)

@@ -20,7 +20,7 @@ from hookrun import argv, entries, kinds, line, ready, silent, spilled
 from support import ROOT, clean_env, payload_bytes, run_cmem, run_json
 from sweeping import assert_sound, kept, remember, tool
 
-from cmem import launcher, spool
+from cmem import launcher, spooled
 from cmem.store import connection
 
 Done = subprocess.CompletedProcess[bytes]
@@ -320,10 +320,10 @@ def test_any_name_of_a_path(name: str, tmp_path: Path) -> None:
     assert silent(sh(line(home, "PostToolUse"), payload, quiet(), cwd=work))
     (entry,) = entries(home)
     assert (entry.cwd, entry.repo.root, entry.repo.branch) == (str(work), str(work), "main")
-    assert spool.counts(str(home)) == (1, 0, 0)
+    assert spooled.counts(str(home)) == (1, 0, 0)
     big = tool("b", cwd=str(work), tool_response={f"p{n}": f"{n}" * 65_000 for n in range(5)})
     assert silent(sh(line(home, "PostToolUse"), big, quiet(), cwd=work))
-    assert spool.counts(str(home)) == (1, 1, 0)
+    assert spooled.counts(str(home)) == (1, 1, 0)
 
 
 def test_a_deleted_folder_is_no_trouble_for_a_start_either(home: Path, tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_on_a_full_disk_what_is_remembered_is_told_and_what_comes_is_counted(
     done = sh(line(home, "SessionStart"), json.dumps(start).encode(), quiet())
     assert (done.returncode, b"Fixed subtract" in done.stdout, done.stderr) == (0, True, b"")
     assert silent(sh(line(home, "PostToolUse"), tool("b"), quiet()))
-    assert spool.counts(str(home)) == (1, 0, 2)
+    assert spooled.counts(str(home)) == (1, 0, 2)
     done = run_cmem("note", "one more", CMEM_HOME=str(home))
     assert (done.returncode, done.stderr.decode()) == (
         1,
@@ -413,7 +413,7 @@ def test_on_a_full_disk_what_is_remembered_is_told_and_what_comes_is_counted(
     )
     (home / "filler").unlink()
     assert silent(sh(line(home, "PostToolUse"), tool("c"), quiet()))
-    assert spool.counts(str(home)) == (2, 0, 2)
+    assert spooled.counts(str(home)) == (2, 0, 2)
     assert_sound(home)
 
 

@@ -12,7 +12,7 @@ import apsw
 from hookrun import argv, entries, ready
 from support import clean_env, payload_bytes
 
-from cmem import spill, spool
+from cmem import spill, spooled
 
 # 30 by default; a nightly run sets 2000.
 KILLS = int(os.environ.get("CMEM_KILLS", "30"))
@@ -72,4 +72,4 @@ def test_killed_at_random_moments(home: Path) -> None:
             env=clean_env(CMEM_AUTO_COMPRESS="0"),
         )
         assert kept(home).count(f"claude-code:s:t:t{number}") == 1
-    assert spool.counts(str(home))[2] == 0
+    assert spooled.counts(str(home))[2] == 0

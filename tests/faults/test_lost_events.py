@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support import ROOT, payload_bytes, run_cmem, run_hook, run_json
 
-from cmem import bundle, hooklog, launcher, paths, spool
+from cmem import bundle, hooklog, launcher, paths, spooled
 
 TOOL = {
     "session_id": "s-1",
@@ -60,7 +60,7 @@ def test_a_drop_is_counted_where_no_block_is_left(tmp_path: Path) -> None:
         os.close(fd)
         for _ in range(3):
             hooklog.drop(str(place))
-        assert spool.counts(str(place)) == (0, 0, 3)
+        assert spooled.counts(str(place)) == (0, 0, 3)
     finally:
         subprocess.run(["umount", str(place)], check=True)
 
@@ -128,5 +128,5 @@ def test_no_event_is_lost_uncounted_by_a_damaged_module(
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     dropped = home / "dropped"
     spilled = list((home / "spill").glob("*.event"))
-    rows = 0 if (home / "spool.db").is_dir() else spool.counts(str(home))[0]
+    rows = 0 if (home / "spool.db").is_dir() else spooled.counts(str(home))[0]
     assert rows + len(spilled) + (dropped.stat().st_size if dropped.exists() else 0) == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from hookrun import fire, kinds, ready, silent
 from support import payload_bytes
 
-from cmem import spool
+from cmem import spooled
 
 WRITE_LOCK = 120  # the byte of the shared memory that whoever recovers a log locks
 
@@ -21,7 +21,7 @@ def test_a_lock_nobody_lets_go_of_costs_no_more_than_the_events_own_limit(home: 
     """Whoever finds the log without an index waits for this lock inside one call of SQLite,
     10 s long, and asks no busy handler."""
     ready(home)
-    spool.prepare(str(home))
+    spooled.prepare(str(home))
     fd = os.open(home / "spool.db-shm", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, WRITE_LOCK)
     began = time.monotonic()

@@ -15,7 +15,7 @@ from capturing import put, render
 from recorded import REPO, decode, decode_dict, payload, session
 from support import ROOT, clean_env, payload_bytes
 
-from cmem import bundle, ingest, intake, spool
+from cmem import bundle, ingest, intake, spooled
 from cmem.hosts.wire import HOSTS
 from cmem.model import (
     Answered,
@@ -100,7 +100,7 @@ def test_every_folder_of_a_workspace_counts(
     if way == "no driver":
         argv = [sys.executable, "-c", code, str(ROOT), HOST, "beforeSubmitPrompt", str(home)]
     subprocess.run(argv, input=raw, cwd=tmp_path / "one", env=clean_env(), check=True)
-    assert sum(spool.counts(str(home))) == (1 if other == "plain" else 0)
+    assert sum(spooled.counts(str(home))) == (1 if other == "plain" else 0)
 
 
 @pytest.mark.parametrize(
