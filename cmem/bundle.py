@@ -34,6 +34,8 @@ FIRST = (
 # Each is read when one of its modules is asked for; one that is in two, with the first of them.
 GROUPS = (
     ("cmem.spool",),
+    ("cmem.data_home",),
+    ("cmem.malformed",),
     ("cmem.project",),
     ("cmem.config",),
     ("cmem.lock", "cmem.detach"),
@@ -58,7 +60,8 @@ GROUPS = (
     ),
     ("cmem.context.links",),
     ("cmem.store.current", "cmem.spooled", "cmem.context.so_far", "cmem.context.rehydrate"),
-    ("cmem.hosts.calls", "cmem.filters"),
+    ("cmem.globbing", "cmem.setting_text"),
+    ("cmem.globbing", "cmem.setting_text", "cmem.config", "cmem.hosts.calls", "cmem.filters"),
     ("cmem.hooklog", "cmem.spill"),
     ("cmem.privacy.seen",),
     (

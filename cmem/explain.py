@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem import filters, here, hosts, intake, lenient, off, repo
+from cmem import filters, here, hosts, intake, lenient, malformed, off, repo
 from cmem.hosts import calls, values
 from cmem.hosts.wire import HOSTS
 from cmem.model import Entry, Event, PromptSubmitted, Repo, ToolUsed, Unreadable
@@ -154,7 +154,7 @@ def _switched(asked: Asked, reduced: bytes, taken: intake.Taken | None) -> Step:
         if asked.env.get(variable, "0") not in ("", "0"):
             return Step(name, STOP, f"off by {variable} in this environment")
     if taken is None:
-        cwd, found, session, beside = intake.place(reduced, HOSTS[asked.host])
+        cwd, found, session, beside = malformed.place(reduced, HOSTS[asked.host])
     else:
         cwd, found, session, beside = taken.cwd, taken.repo, taken.session, taken.beside
     globs = asked.env.get("CMEM_EXCLUDE", "")

@@ -10,7 +10,7 @@ takes nothing away, ``settings`` complains of it; but files may be named for pri
 import os
 import time
 
-from cmem import config, off
+from cmem import config, globbing, off, setting_text
 from cmem import eid as eids
 from cmem.hosts import calls
 
@@ -67,14 +67,14 @@ def load(raw: bytes, env: "Mapping[str, str]") -> Filters:
     found = Filters()
     known = config.parse(raw) if off.may_name(raw, "skip_") else {}
     for name in GLOBS:
-        value: object = off.setting(raw, name) if name == PATHS else known.get(name)
+        value: object = setting_text.setting(raw, name) if name == PATHS else known.get(name)
         if value is None and name != PATHS:
-            value = off.line_of(raw, name)
+            value = setting_text.line_of(raw, name)
         if not isinstance(value, str):
             found.unreadable += (name,)
             value = ""
         found.globs[name] = split(value) + split(env.get(f"CMEM_{name.upper()}", ""))
-    small = known.get(SMALL, 0 if off.line_of(raw, SMALL) == "" else None)
+    small = known.get(SMALL, 0 if setting_text.line_of(raw, SMALL) == "" else None)
     if isinstance(small, int) and not isinstance(small, bool) and 0 <= small < _MAX_SMALL:
         found.small = small
     else:
@@ -171,7 +171,7 @@ def verdict(filters: Filters, call: Call) -> "Rule | None":
         return PATHS, UNREADABLE
     if filters.globs[PATHS]:
         for file in call.files:
-            if glob := off.first_match(filters.globs[PATHS], off.places(file)):
+            if glob := globbing.first_match(filters.globs[PATHS], off.places(file)):
                 return PATHS, glob
     if call.command and (glob := _skipped_command(filters.globs[COMMANDS], call.command)):
         return COMMANDS, glob
@@ -182,7 +182,7 @@ def verdict(filters: Filters, call: Call) -> "Rule | None":
 
 def _first(globs: "Iterable[str]", text: str) -> str:
     folded = text.casefold()
-    return next((glob for glob in globs if off.matches(glob.casefold(), folded)), "")
+    return next((glob for glob in globs if globbing.matches(glob.casefold(), folded)), "")
 
 
 def _skipped_command(globs: tuple[str, ...], line: str) -> str:

@@ -17,20 +17,14 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from cmem.hosts.wire import Wire
-    from cmem.intake import Where
+    from cmem.malformed import Where
 
-_IDLE_S = 0.5
-_READ_S = 0.8
-_LIMIT_S = 5.0
+_IDLE_S, _READ_S, _LIMIT_S = 0.5, 0.8, 5.0
 # Claude Code gives all hooks of a session's end 1.5 s together, Codex these two 3 s at most.
 _LIMITS = {"SessionEnd": 1.4, "Interrupt": 1.4}
 _RECALL_S = 0.6  # a prompt waits for it; what comes later is better not told
 _PAUSE_S = 30  # between the starts of two drains
 _OFF = ("0", "false", "no", "off")
-_SKIPS = (
-    *("CMEM_SKIP_TOOLS", "CMEM_SKIP_AGENTS", "CMEM_SKIP_PATHS", "CMEM_SKIP_COMMANDS"),
-    "CMEM_SKIP_SMALL",
-)
 
 
 class _LateError(Exception):
@@ -71,7 +65,12 @@ def _run(argv: list[str]) -> None:
         return
     _now.stored = event not in wire.kinds  # then nothing is to be kept, whatever fails
     _watch(max(0.05, deadline - time.monotonic()), wire.kinds.get(event, "tool"))
-    home = argv[2] if len(argv) == 3 else paths.data_home(os.environ)
+    if len(argv) == 3:
+        home = argv[2]
+    else:
+        from cmem import data_home
+
+        home = data_home.find(os.environ)
     if not os.path.isabs(home):
         return
     _now.home = home
@@ -176,7 +175,9 @@ def _keep(raw: bytes, *, size: int, wire: "Wire") -> None:
     try:
         taken = intake.identify(_now.host, _now.event, payload, captured_at=_now.captured_at)
     except ImportError as error:  # apsw is missing or broken; the drain will name the event
-        if _is_wanted(intake.place(payload, wire)) and not _is_filtered(payload, wire):
+        from cmem.malformed import place
+
+        if _is_wanted(place(payload, wire)) and not _is_filtered(payload, wire):
             _spill(error)
         return
     if taken is None or intake.OWN_LINE in payload:
@@ -185,9 +186,8 @@ def _keep(raw: bytes, *, size: int, wire: "Wire") -> None:
         taken = own.kept(_now.home, _now.event, payload, wire=wire, taken=taken)
     if taken is None:
         return
-    if not _is_wanted((taken.cwd, taken.repo, taken.session, taken.beside)):
-        return
-    if _is_filtered(taken.payload, wire):
+    where = (taken.cwd, taken.repo, taken.session, taken.beside)
+    if not _is_wanted(where) or _is_filtered(taken.payload, wire):
         return
     _now.payload = taken.payload
     new = True
@@ -222,7 +222,8 @@ def _is_filtered(payload: bytes, wire: "Wire") -> bool:
     if wire.kinds.get(_now.event) != "tool":
         return False
     config = off.config_text(_now.home)
-    if not off.may_name(config, "skip_") and not any(name in os.environ for name in _SKIPS):
+    named = any(name.startswith("CMEM_SKIP_") for name in os.environ)
+    if not named and not off.may_name(config, "skip_"):
         return False
     from cmem import filters
 
@@ -352,7 +353,7 @@ def _speak(taken: intake.Taken, wire: "Wire") -> None:
 
 def _may_recall(wire: "Wire") -> bool:
     """Whether a person wants such events to be answered."""
-    name = wire.recalls[_now.event][0] if _now.event in wire.recalls else ""
+    name = wire.recalls.get(_now.event, ("",))[0]
     there = bool(name) and name.encode() in off.config_text(_now.home)
     return there and _settings().get(name) is True
 
@@ -370,9 +371,8 @@ def _settings() -> "dict[str, str | int | bool | float]":
 def _start_drain(*, always: bool) -> None:
     if not always and _lately():
         return
-    if os.environ.get("CMEM_AUTO_COMPRESS", "1").lower() in _OFF:
-        return
-    if _settings().get("auto_compress", True) is False:
+    stopped = os.environ.get("CMEM_AUTO_COMPRESS", "1").lower() in _OFF
+    if stopped or _settings().get("auto_compress", True) is False:
         return
     from cmem import detach
 

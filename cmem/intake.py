@@ -14,13 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cmem.hosts.wire import Fields, Wire
 
-    # cwd, repository, session, the other folders of a workspace
-    Where = tuple[str, tuple[str, str, str, str], str, tuple[str, ...]]
-
 MAX_STDIN = 8 * 1024 * 1024
 MAX_EVENT = 256 * 1024
 MAX_BRANCHES = 200_000
-_HEAD = 65_536
 # What a provider of ours that is an agent itself is known by, should its own hooks be ours too:
 # the name of the folder it works in, the beginning of its session's id and of its prompt. Each is
 # enough.
@@ -99,38 +95,16 @@ def own_session(payload: bytes, wire: "Wire") -> str:
     return eids.safe_id(found[0])
 
 
-def place(payload: bytes, wire: "Wire") -> "Where":
-    """(cwd, repository, session, other folders) of a reduced payload by the slow reader, for want
-    of SQLite; "" for what it does not tell."""
-    from cmem import lenient
-
-    try:
-        value = lenient.loads(payload)
-    except (ValueError, RecursionError):
-        value = None
-    session, cwd = (lenient.at(value, wire.paths[place]) for place in (0, 5))
-    cwd = cwd if isinstance(cwd, str) else ""
-    name = eids.safe_id(session) if isinstance(session, str) else ""
-    return cwd, repos.read_repo(cwd), name, _roots_slowly(payload, wire) if wire.roots else ()
-
-
 def _roots(payload: bytes, wire: "Wire") -> tuple[str, ...]:
     """The folders of a workspace."""
     from cmem import spool
 
     found = spool.texts(payload.decode("utf-8", "replace"), wire.roots)
-    return _roots_slowly(payload, wire) if found is None else found
+    if found is None:
+        from cmem import malformed
 
-
-def _roots_slowly(payload: bytes, wire: "Wire") -> tuple[str, ...]:
-    """The same without SQLite."""
-    from cmem import lenient
-
-    try:
-        found = lenient.at(lenient.loads(payload), wire.roots)
-    except (ValueError, RecursionError):
-        found = None
-    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+        return malformed.roots(payload, wire)
+    return found
 
 
 def reduce(raw: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
@@ -140,7 +114,10 @@ def reduce(raw: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
     if len(payload) > MAX_BRANCHES:
         branches = len(payload) - len(payload.translate(None, b"[{,"))
         if max(size, len(raw)) > MAX_STDIN or branches > MAX_BRANCHES:
-            return stub("oversize", payload, wire=wire, event=event, size=max(size, len(raw)))
+            from cmem import malformed
+
+            whole = max(size, len(raw))
+            return malformed.stub("oversize", payload, wire=wire, event=event, size=whole)
     large = len(payload) > MAX_EVENT
     # A large one is parsed anyway, and its rules are faster than its gates.
     if not large and not gates.hit(payload):
@@ -154,30 +131,22 @@ def reduce(raw: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
 
             payload = shrink(payload)
     except ValueError:
-        return stub("malformed", payload, wire=wire, event=event)
+        from cmem import malformed
+
+        return malformed.stub("malformed", payload, wire=wire, event=event)
     return payload
 
 
-def stub(reason: str, payload: bytes, *, wire: "Wire", event: str, size: int = 0) -> bytes:
-    """What is kept of a payload that cannot be: that it was there. None of its text but the
-    session's id, and that only if it is a harmless one and no secret."""
-    name = wire.paths[0].removeprefix("$.")
-    found = _session(payload[:_HEAD], name)
-    session = eids.safe_id(privacy.beside(found)) if found else ""
-    return (
-        f'{{"cmem_stub":"{reason}","bytes":{size or len(payload)},'
-        f'"sha256":"{eids.sha256_hex(payload)}",'
-        f'"hook_event_name":"{event}","{name}":"{session}"}}'
-    ).encode()
+def _mended(payload: bytes, *, wire: "Wire", event: str) -> "tuple[bytes, Fields]":
+    """A document SQLite did not take, written anew, or a stub where it is none."""
+    from cmem import malformed
 
-
-def _session(head: bytes, name: str) -> str:
-    _, mark, rest = head.partition(f'"{name}"'.encode())
-    start = rest[:16].find(b'"')
-    if not mark or start < 0:
-        return ""
-    value, quote, _ = rest[start + 1 : start + 130].partition(b'"')
-    return value.decode("ascii", "replace") if quote else ""
+    mended = malformed.mended(payload)
+    found = _fields(mended, wire) if mended else None
+    if found is None:
+        mended = malformed.stub("malformed", payload, wire=wire, event=event)
+        found = _fields(mended, wire) or ("", "", "", "", "", "")
+    return mended, found
 
 
 def _fields(payload: bytes, wire: "Wire") -> "Fields | None":
@@ -189,20 +158,3 @@ def _fields(payload: bytes, wire: "Wire") -> "Fields | None":
         return None
     found = spool.fields(text, wire.paths)
     return None if found is None else (found[0], found[1], found[2], found[3], found[4], found[5])
-
-
-def _mended(payload: bytes, *, wire: "Wire", event: str) -> "tuple[bytes, Fields]":
-    """A document SQLite did not take, written anew (NaN, bad UTF-8, lone surrogates), or a
-    stub where it is none."""
-    from cmem import lenient
-
-    try:
-        value = lenient.loads(payload)
-        mended = lenient.dumps(value) if isinstance(value, dict) else b""
-    except (ValueError, RecursionError):
-        mended = b""
-    found = _fields(mended, wire) if mended else None
-    if found is None:
-        mended = stub("malformed", payload, wire=wire, event=event)
-        found = _fields(mended, wire) or ("", "", "", "", "", "")
-    return mended, found

@@ -15,20 +15,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Every event pays for each word that is read here as a program; a text costs nothing.
 _TEMPLATE = '''"""Starts cmem's hook. Written by `cmem install`, which overwrites changes."""
 
 import gc
-
-gc.disable()  # nothing here lives long enough to be garbage
-
 import sys
 
+gc.disable()  # nothing here lives long enough to be garbage
 VERSION = {version!r}
 # Not sys.executable: the host's environment can put another program there.
 PYTHON = {python!r}
 PATHS = {paths!r}
-
-
+PART = r"""
 def part(name):
     from base64 import b85decode
     from zlib import decompress
@@ -37,8 +35,7 @@ def part(name):
         text = file.read()
     packed = text.partition("\\n#= " + name + " ")[2].partition("\\n")[0]
     return decompress(b85decode(packed)).decode()
-
-
+"""
 try:
     try:
         from _imp import source_hash
@@ -53,6 +50,7 @@ try:
             raise ValueError
         main, boot, index, first, _ = loads(head)
     except Exception:
+        exec(PART)
         main = part("MAIN")  # slower, not less
     exec(main)
 finally:
@@ -68,9 +66,11 @@ finally:
 MAIN = """
 argv = sys.argv[1:]
 if sys.getfilesystemencoding() != "utf-8":
+    exec(PART)
     exec(part("AGAIN"))
 sys.path.extend(PATHS)
 if argv[:1] == ["--compress"]:
+    exec(PART)
     exec(part("COMPRESS"), {"argv": argv})
 try:
     names = {"__name__": "cmem.boot"}
@@ -81,6 +81,7 @@ except Exception:
 try:
     from cmem.hook import main as hook
 except BaseException:
+    exec(PART)
     exec(part("KEEP"))
 else:
     hook(argv)
@@ -99,7 +100,7 @@ except OSError:
 # Without the package; where even that fails the event is counted.
 _KEEP = """
 try:
-    names = {name: part(name) for name in ("SEEN", "GATES", "OFF")}
+    names = {name: part(name) for name in ("SEEN", "GATES", "OFF", "SETTING", "GLOBBING")}
     exec(part("FALLBACK"), names | {"argv": argv})
 except BaseException:
     from posix import O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY, geteuid, lstat, open, write
@@ -178,6 +179,12 @@ def folders(data):
         return []
     return [one for one in found if isinstance(one, str)]
 
+def module(name, source):
+    # In the place of the one that is gone, so that others find it.
+    made = sys.modules[name] = type(sys)(name)
+    exec(source, made.__dict__)
+    return made.__dict__
+
 def switched_off():
     return any(os.environ.get(n, "0") not in ("", "0") for n in ("CMEM_DISABLE", "CMEM_OBSERVER"))
 
@@ -185,8 +192,9 @@ def keep(host, event, home):
     data = read().strip()
     if not data or not ours(home):
         return
-    off = {}
-    exec(OFF, off)
+    off = module("cmem.off", OFF)
+    module("cmem.setting_text", SETTING)
+    module("cmem.globbing", GLOBBING)
     globs = os.environ.get("CMEM_EXCLUDE", "")
     why = off["reason"](home, cwd="", exclude=globs, beside=folders(data))
     if why:
@@ -196,10 +204,8 @@ def keep(host, event, home):
     if any(name.encode() in data for name in off["sessions"](home)):
         return
     now = time.time_ns() // 1000000
-    gates = {}
-    seen = sys.modules["cmem.privacy.seen"] = type(sys)("cmem.privacy.seen")
-    exec(SEEN, seen.__dict__)
-    exec(GATES, gates)
+    module("cmem.privacy.seen", SEEN)
+    gates = module("cmem.privacy.gates", GATES)
     if len(data) > 8388608 or gates["hit"](data):
         data = ('{"cmem_stub":"unscrubbed","bytes":%d,"hook_event_name":"%s","at":%d,"session_id":"%s"}'
                 % (len(data), event, now, session(data, gates["form"]))).encode()
@@ -228,6 +234,8 @@ def render(*, package_dir: str, site_dirs: "Sequence[str]", version: str) -> str
     seen = _source(package_dir, "privacy/seen.py")
     gates = _source(package_dir, "privacy/gates.py")
     off = _source(package_dir, "off.py")
+    setting = _source(package_dir, "setting_text.py")
+    globbing = _source(package_dir, "globbing.py")
     # Appended to the path, in this order: nothing there can stand in for the standard library.
     order = tuple(dict.fromkeys([package_dir, *site_dirs]))
     parts = {
@@ -237,7 +245,8 @@ def render(*, package_dir: str, site_dirs: "Sequence[str]", version: str) -> str
         "KEEP": _KEEP,
         "FALLBACK": _FALLBACK,
     }
-    parts |= {"SEEN": seen, "GATES": gates, "OFF": off}
+    parts |= {"SEEN": seen, "GATES": gates}
+    parts |= {"OFF": off, "SETTING": setting, "GLOBBING": globbing}
     comments = "\n".join(_part(name, source) for name, source in parts.items())
     python = interpreter()
     return _TEMPLATE.format(version=version, python=python, paths=order, parts=comments)

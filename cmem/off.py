@@ -12,7 +12,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
 MARKER = ".cmem-off"
 MAX_CONFIG = 65_536
@@ -118,37 +118,6 @@ def places(cwd: str, repo: tuple[str, str, str, str] = _NO_REPO) -> list[str]:
     return list(found)
 
 
-def excluded_by(globs: str, folders: "Iterable[str]") -> str:
-    """The first of the globs, separated by ":", that one of the folders matches; "" for none.
-
-    ``*`` and ``?`` stay within a name, ``**`` is any number of folders; a glob that begins
-    with neither ``/`` nor ``~`` may match anywhere in the path. Case does not count."""
-    return first_match(filter(None, map(str.strip, globs.split(":"))), folders)
-
-
-def first_match(globs: "Iterable[str]", folders: "Iterable[str]") -> str:
-    """The first of the globs that one of the folders matches; "" for none."""
-    names = [_names(folder.casefold()) for folder in folders]
-    for glob in globs:
-        path = os.path.expanduser(glob).casefold()
-        parts = _names(path)
-        if path[:1] != "/":
-            parts = ["**", *parts] if parts else [""]
-        if any(_matches(parts, one, star="**", same=matches) for one in names):
-            return glob
-    return ""
-
-
-def _names(path: str) -> list[str]:
-    """The names in a path, whatever of ``//``, ``.`` and ``..`` stands between them."""
-    return [name for name in os.path.normpath(path).split("/") if name not in ("", ".")]
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether the whole text matches, where ``*`` is any text and ``?`` one character."""
-    return _matches(pattern, text, star="*", same=lambda p, c: p in ("?", c))
-
-
 def config_text(home: str) -> bytes:
     """The head of config.toml as it stands, one byte more than ``MAX_CONFIG`` where it goes on;
     b"" where there is none, and what no reader takes where it cannot be opened."""
@@ -161,119 +130,18 @@ def may_name(raw: bytes, name: str) -> bool:
     return odd or name.encode() in raw.lower()
 
 
-def setting(raw: bytes, name: str) -> str | None:
-    """The text of a setting that stands for privacy, "" where it is not set, None where it is no
-    plain text or may be there and cannot be read: whoever asks then takes the careful way."""
-    if not may_name(raw, name):
-        return ""
-    sure = _by_line(raw, name)
-    return _by_parser(raw, name) if sure is None else sure
-
-
-def line_of(raw: bytes, name: str) -> str | None:
-    """A setting's text by its own line of config.toml, so that a mistake in another line does
-    not matter; "" where there is none, None when it is there but is no plain text."""
-    if name.encode() not in raw:
-        return ""
-    for line in raw.decode("utf-8", "replace").split("\n"):
-        key, equals, rest = line.partition("=")
-        if equals and key.strip(" \t\"'\ufeff") == name:
-            return _quoted(rest.strip())
-    return ""
-
-
-def _by_line(raw: bytes, name: str) -> str | None:
-    """The text where one line sets it and no other can mean it; None for every doubt."""
-    if b"\\" in raw or b"\0" in raw or len(raw) > MAX_CONFIG:
-        return None
-    found = None
-    for line in raw.decode("utf-8", "replace").removeprefix("\ufeff").split("\n"):
-        bare = line.strip(" \t\r")
-        if bare[:1] == "#" and "\r" not in bare:
-            continue
-        if bare[:1] == "[" or '"""' in bare or "'''" in bare:
-            return None
-        if name in bare.lower():
-            key, _, rest = bare.partition("=")
-            text = _quoted(rest.strip(" \t")) if key.strip(" \t\"'") == name else None
-            if text is None or found is not None or not text.isprintable():
-                return None
-            found = text
-    return found or ""
-
-
-def _by_parser(raw: bytes, name: str) -> str | None:
-    import tomllib  # costs more than the whole hook: only for a file that needs it
-
-    try:
-        document = tomllib.loads(raw.decode() if len(raw) <= MAX_CONFIG else "=")
-    except (ValueError, RecursionError):
-        return None if _may_set(raw, name) else ""
-    value = document.pop(name, "")
-    plain = isinstance(value, str) and value.strip().isprintable()
-    return value if plain and not _is_key(document, name) else None
-
-
-def _may_set(raw: bytes, name: str) -> bool:
-    """Whether a file that is no TOML may set it: by a line with its name, or with a name that is
-    escaped."""
-    if b"\0" in raw or len(raw) > MAX_CONFIG:
-        return True
-    lines = raw.decode("utf-8", "replace").lower().splitlines()
-    return any(
-        name in line or "\\" in line.partition("=")[0] for line in lines if line.strip()[:1] != "#"
-    )
-
-
-def _is_key(value: object, name: str) -> bool:
-    """Whether a key in the document, at any depth, is the name in some case."""
-    if isinstance(value, dict):
-        inner = value.values()
-        return any(key.casefold() == name for key in value) or any(_is_key(v, name) for v in inner)
-    return isinstance(value, list) and any(_is_key(one, name) for one in value)
-
-
 def _excluded(home: str, folders: list[str], exclude: str) -> str:
-    configured = setting(config_text(home), "exclude")
+    raw = config_text(home)
+    if not exclude and not may_name(raw, "exclude"):
+        return ""
+    from cmem.globbing import excluded_by
+    from cmem.setting_text import setting
+
+    configured = setting(raw, "exclude")
     if configured is None:
         return _DOUBTS[0]
-    glob = excluded_by(f"{configured}:{exclude}", folders) if configured or exclude else ""
+    glob = excluded_by(f"{configured}:{exclude}", folders)
     return f"excluded by {glob} (setting exclude)" if glob else ""
-
-
-def _quoted(text: str) -> str | None:
-    mark = text[:1]
-    if mark not in ('"', "'") or not mark:
-        return None
-    inner, end, rest = text[1:].partition(mark)
-    plain = end and (mark == "'" or "\\" not in inner) and (inner or rest[:1] != mark)
-    return inner if plain and rest.strip()[:1] in ("", "#") else None
-
-
-def _matches(
-    pattern: "Sequence[str]",
-    text: "Sequence[str]",
-    *,
-    star: str,
-    same: "Callable[[str, str], bool]",
-) -> bool:
-    """Whether the whole text matches, where ``star`` stands for any number of its items. Only
-    the last star is ever tried again, so no pattern is slow."""
-    at = met = retry = 0
-    last = -1
-    while met < len(text):
-        if at < len(pattern) and pattern[at] == star:
-            last, retry = at, met
-            at += 1
-        elif at < len(pattern) and same(pattern[at], text[met]):
-            at += 1
-            met += 1
-        elif last >= 0:
-            retry += 1
-            at, met = last + 1, retry
-        else:
-            return False
-    return all(one == star for one in pattern[at:])
 
 
 def _is_there(path: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from cmem import off
+from cmem import off, setting_text
 from cmem.errors import ConfigError
 from cmem.named import NamedTuple
 from cmem.setting_table import SETTINGS, Setting, Value
@@ -129,7 +129,7 @@ def salvage(home: str) -> tuple[dict[str, Value], str]:
     try:
         document = _read(home)
     except ConfigError as error:
-        provider = off.setting(off.config_text(home), "provider")
+        provider = setting_text.setting(off.config_text(home), "provider")
         if provider is None:
             raise
         return ({"provider": provider} if provider else {}), str(error)

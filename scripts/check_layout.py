@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "likeness",
         "model",
         "named",
+        "globbing",
         "plain_json",
         "plural",
         "shell",
@@ -37,6 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "config",
+        "data_home",
         "driver",
         "fsutil",
         "here",
@@ -50,13 +52,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "privacy",
         "project",
     )
-    + ("regular", "repo"),
+    + ("regular", "repo", "setting_text"),
     ("setting_checks", "setting_table", "settings"),
     (
         "eid",
         "filters",
         "hosts",
         "intake",
+        "malformed",
         "observer",
         "spill",
         "spool",
@@ -129,11 +132,11 @@ OWNERS: dict[str, tuple[str, ...]] = {
     # The importer of claude-mem reads a copy of another program's database.
     "apsw": ("driver", "hook", "importers.claude_mem_db", "spool", "spool_check")
     + ("spool_repair", "spooled", "store"),
-    "platformdirs": ("paths",),
+    "platformdirs": ("data_home",),
     "rich": ("cli",),
     "typer": ("cli",),
     # detach hands a cleaned copy of the environment to the child it starts.
-    "os.environ": ("detach", "failpoint", "hook", "paths", "settings"),
+    "os.environ": ("data_home", "detach", "failpoint", "hook", "paths", "settings"),
 }
 # Statements that stand in one place, and where else they may.
 SQL: dict[str, tuple[str, ...]] = {
@@ -161,10 +164,12 @@ HOT = (
         "context.tell",
         "context.terms",
         "context.unasked",
+        "data_home",
         "detach",
         "eid",
         "errors",
         "filters",
+        "globbing",
         "here",
     ),
     *(
@@ -177,6 +182,7 @@ HOT = (
         "intake",
         "launcher",
         "lock",
+        "malformed",
         "off",
         "paths",
         "privacy",
@@ -186,6 +192,7 @@ HOT = (
         "privacy.seen",
         "project",
         "repo",
+        "setting_text",
         "spill",
         "spool",
         "store",

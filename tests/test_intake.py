@@ -9,7 +9,7 @@ import pytest
 import secret_forms
 from hookrun import entries, everything, fire, ready, silent
 
-from cmem import bundle, here, ingest, intake
+from cmem import bundle, here, ingest, malformed
 from cmem.hosts.wire import HOSTS
 from cmem.model import Entry, Repo
 from cmem.privacy import beside
@@ -65,13 +65,13 @@ def test_other_names_stay(name: str) -> None:
 
 def test_session_of_a_payload_that_is_no_json(home: Path) -> None:
     raw = b'{"tool_response":{"session_id":"%s"}, BROKEN' % TOKEN.encode()
-    stub = json.loads(intake.stub("malformed", raw, wire=WIRE, event="PostToolUse"))
+    stub = json.loads(malformed.stub("malformed", raw, wire=WIRE, event="PostToolUse"))
     assert stub["session_id"].startswith("x")
     assert silent(fire(ready(home), "PostToolUse", raw))
     assert len(entries(home)) == 1
     assert TOKEN[-12:].encode() not in everything(home)
     plain = b'{"session_id":"s-1", BROKEN'
-    stub = json.loads(intake.stub("malformed", plain, wire=WIRE, event="PostToolUse"))
+    stub = json.loads(malformed.stub("malformed", plain, wire=WIRE, event="PostToolUse"))
     assert stub["session_id"] == "s-1"
 
 

@@ -111,7 +111,7 @@ def test_sources_in_the_launcher_come_out_as_they_went_in(home: Path) -> None:
     path = Path(launcher.install(str(home)))
     text = path.read_text()
     names: dict[str, Any] = {"__file__": str(path)}
-    exec(text[text.index("def part(") : text.index("\n\ntry:\n")], names)
+    exec(text[text.index("def part(") : text.index('\n"""\ntry:\n')], names)
     sources = {
         "MAIN": launcher.MAIN,
         "AGAIN": launcher._AGAIN,
@@ -121,6 +121,8 @@ def test_sources_in_the_launcher_come_out_as_they_went_in(home: Path) -> None:
         "SEEN": (ROOT / "cmem" / "privacy" / "seen.py").read_text(),
         "GATES": (ROOT / "cmem" / "privacy" / "gates.py").read_text(),
         "OFF": (ROOT / "cmem" / "off.py").read_text(),
+        "SETTING": (ROOT / "cmem" / "setting_text.py").read_text(),
+        "GLOBBING": (ROOT / "cmem" / "globbing.py").read_text(),
     }
     for name, source in sources.items():
         packed = names["part"](name)

@@ -17,7 +17,7 @@ import samples
 from places import git, repository
 from support import ROOT, clean_env, payload_bytes, run_cmem, run_hook, run_json
 
-from cmem import launcher, off, spooled
+from cmem import globbing, launcher, off, spooled
 from cmem import switch as turning
 from cmem.cli import app
 from cmem.errors import CmemError
@@ -285,7 +285,7 @@ GLOBS = [
 )
 def test_globs(globs: str, folder: str, *, hit: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ann")
-    assert bool(off.excluded_by(globs, off.places(folder))) is hit
+    assert bool(globbing.excluded_by(globs, off.places(folder))) is hit
 
 
 def test_odd_folders_are_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

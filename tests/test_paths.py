@@ -8,7 +8,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from cmem import paths
+from cmem import data_home, paths
 
 
 @pytest.mark.parametrize(
@@ -21,15 +21,15 @@ from cmem import paths
     ],
 )
 def test_named_home(env: dict[str, str], expected: str) -> None:
-    assert paths.data_home(env) == expected
+    assert data_home.find(env) == expected
 
 
 def test_relative_home_becomes_absolute() -> None:
-    assert paths.data_home({"CMEM_HOME": "m"}) == os.path.join(os.getcwd(), "m")
+    assert data_home.find({"CMEM_HOME": "m"}) == os.path.join(os.getcwd(), "m")
 
 
 def test_default_is_the_platform_directory(isolated_home: Path) -> None:
-    found = paths.data_home({})
+    found = data_home.find({})
     assert os.path.isabs(found)
     assert found.startswith(str(isolated_home))
     assert found.endswith("cmem")
@@ -59,13 +59,13 @@ def test_shortcut_gives_the_platform_directory(
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     expected = platformdirs.user_data_dir("cmem", appauthor=False)
-    assert paths.data_home(os.environ) == expected
+    assert data_home.find(os.environ) == expected
 
 
 def test_home_nobody_knows_still_gives_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platformdirs, "user_data_dir", lambda *_, **__: "~/.local/share/cmem")
     monkeypatch.setattr(os.path, "expanduser", lambda text: text)
-    assert paths.data_home({"HOME": ""}) == f"/tmp/cmem-{os.getuid()}"
+    assert data_home.find({"HOME": ""}) == f"/tmp/cmem-{os.getuid()}"
 
 
 def test_home_is_made_private_and_tightened(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import stat
 import sys
 import time
 
-from cmem import paths, settings
+from cmem import data_home, settings
 from cmem.context.health import DAMAGED
 from cmem.errors import BusyError, CmemError, ConfigError
 from cmem.privacy import environment
@@ -123,7 +123,7 @@ def _unfit_home(error: Exception) -> str:
     cause = error if isinstance(error, OSError) else error.__cause__
     if not isinstance(cause, OSError) or (isinstance(error, CmemError) and ";" in str(error)):
         return ""
-    home = paths.data_home(settings.environment())
+    home = data_home.find(settings.environment())
     if cause.filename != home and not str(cause.filename).startswith(home + "/"):
         return ""
     try:
@@ -144,7 +144,7 @@ def _unfit_home(error: Exception) -> str:
 
 def _is_disk_full() -> bool:
     try:
-        found = os.statvfs(paths.data_home(settings.environment()))
+        found = os.statvfs(data_home.find(settings.environment()))
     except OSError:
         return False
     return found.f_bavail * found.f_frsize < 65_536
@@ -174,7 +174,7 @@ def _report(name: str, error: Exception) -> str:
     """Write a report below the data home; its path, "" where that cannot be done."""
     now = time.time_ns() // 1_000_000
     try:
-        folder = os.path.join(paths.data_home(settings.environment()), "reports")
+        folder = os.path.join(data_home.find(settings.environment()), "reports")
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, f"{now}-{os.getpid()}.txt")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW

@@ -14,13 +14,13 @@ def run(values: Mapping[str, Any]) -> int:
 def run_words(words: Sequence[str]) -> int:
     """``HOST EVENT [HOME]``; 0 whatever happens."""
     try:
-        from cmem import hook, paths
+        from cmem import data_home, hook
 
         home = words[2] if len(words) > 2 and words[2] else ""
         if not home:
             from cmem import settings
 
-            home = paths.data_home(settings.environment())
+            home = data_home.find(settings.environment())
         hook.main([words[0], words[1], home])
     except Exception:  # noqa: BLE001, S110 - an exit code may block a person's prompt
         pass

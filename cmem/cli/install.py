@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import config, launcher, paths, settings, spooled
+from cmem import config, data_home, launcher, paths, settings, spooled
 from cmem.cli import asking
 from cmem.cli.place import directory
 from cmem.errors import CmemError, ConfigError, UsageError
@@ -285,7 +285,7 @@ def _place(options: Mapping[str, object]) -> Place:
     path = HOSTS[name].settings_path(
         env=env, user_home=_user_home(env), scope=scope, cwd=directory()
     )
-    return Place(HOSTS[name], os.path.abspath(paths.data_home(env)), scope, path)
+    return Place(HOSTS[name], os.path.abspath(data_home.find(env)), scope, path)
 
 
 def _scope_warnings(place: Place) -> list[str]:

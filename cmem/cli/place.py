@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from cmem import here, paths, settings
+from cmem import data_home, here, settings
 from cmem.errors import CmemError, UsageError
 from cmem.named import NamedTuple
 from cmem.store import connection, projects, read
@@ -45,7 +45,7 @@ class Scope(NamedTuple):
 
 
 def home() -> str:
-    return paths.data_home(settings.environment())
+    return data_home.find(settings.environment())
 
 
 def now_ms() -> int:

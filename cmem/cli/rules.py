@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cmem import explain, filters, intake, off, settings
+from cmem import explain, filters, intake, off, setting_text, settings
 from cmem.cli import filtering, output, place
 from cmem.cli import off as switches
 from cmem.errors import CmemError, UsageError
@@ -131,7 +131,7 @@ def _filters(home: str, env: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _excluded(home: str, env: Mapping[str, str]) -> list[dict[str, str]]:
     texts = {
-        "config.toml": off.line_of(off.config_text(home), "exclude"),
+        "config.toml": setting_text.line_of(off.config_text(home), "exclude"),
         "CMEM_EXCLUDE in this environment": env.get("CMEM_EXCLUDE", ""),
     }
     return [

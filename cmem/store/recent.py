@@ -91,7 +91,6 @@ COUNT_TOLD = """SELECT count(*) FROM (SELECT 1 FROM observations INDEXED BY obse
 COUNT_EXTERNAL = """SELECT count(*) FROM (SELECT 1 FROM observations
     INDEXED BY observations_external WHERE project_id = ? AND taint = 'external'
         AND hidden_at IS NULL AND superseded_by IS NULL LIMIT ?)"""
-HAS = "SELECT 1 FROM sqlite_schema WHERE name = ?"
 SUMMARIES = """SELECT id, session_id, created_at, taint, request, learned, completed, next_steps
     FROM session_summaries INDEXED BY session_summaries_recent
     WHERE project_id = ? AND session_id <> ? AND hidden_at IS NULL
@@ -195,11 +194,12 @@ def lasting(
 ) -> list[Observation]:
     """The newest of those up to a time that stay worth telling; [] in a store that no writer of
     this cmem has opened yet."""
-    if not rows(conn, HAS, ("observations_lasting",)):
-        return []
     found: list[Observation] = []
-    for project in projects:
-        found.extend(conn.execute(LASTING, (project, until, limit)))
+    try:
+        for project in projects:
+            found.extend(conn.execute(LASTING, (project, until, limit)))
+    except SQLError:  # there is no such index
+        return []
     if len(projects) > 1:
         found.sort(key=lambda row: (-row[1], -row[0]))
     return found[:limit]
@@ -254,9 +254,10 @@ def open_items(
 ) -> list[tuple[int, str, str]]:
     """(number, text, taint) of what is still to be done, opened last first; [] in a store that
     is older than such items."""
-    if not rows(conn, HAS, ("work_state_entries",)):
+    try:
+        some = [project for project in projects if rows(conn, ANY_ITEMS, (project,))]
+    except SQLError:  # there is no such table
         return []
-    some = [project for project in projects if rows(conn, ANY_ITEMS, (project,))]
     found = [one for project in some for one in rows(conn, OPEN_ITEMS, (project, limit))]
     found.sort(key=lambda one: -one[0])
     return found[:limit]

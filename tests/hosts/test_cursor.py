@@ -15,7 +15,7 @@ from capturing import put, render
 from recorded import REPO, decode, decode_dict, payload, session
 from support import ROOT, clean_env, payload_bytes
 
-from cmem import bundle, ingest, intake, spooled
+from cmem import bundle, ingest, intake, malformed, spooled
 from cmem.hosts.wire import HOSTS
 from cmem.model import (
     Answered,
@@ -74,7 +74,7 @@ def test_the_workspace_is_the_folder_of_a_session() -> None:
     taken = intake.take(HOST, "beforeSubmitPrompt", raw, captured_at=1)
     assert taken is not None
     assert (taken.session, taken.cwd) == (SESSION, "/home/dev/project")
-    assert intake.place(raw, HOSTS[HOST])[::2] == ("/home/dev/project", SESSION)
+    assert malformed.place(raw, HOSTS[HOST])[::2] == ("/home/dev/project", SESSION)
 
 
 @pytest.mark.parametrize("other", ["marked", "marked/deep", "excluded", "plain"])
@@ -118,7 +118,7 @@ def test_folders_are_those_of_the_slow_reader(roots: str, told: tuple[str, ...] 
     raw = f'{{"conversation_id": "c", "prompt": "p", "workspace_roots": {roots}}}'.encode()
     taken = intake.take(HOST, "beforeSubmitPrompt", raw, captured_at=1)
     assert taken is not None
-    assert taken.beside == intake.place(taken.payload, HOSTS[HOST])[3]
+    assert taken.beside == malformed.place(taken.payload, HOSTS[HOST])[3]
     assert told in (None, taken.beside)
 
 
@@ -139,7 +139,7 @@ def test_no_workspace_is_no_folder(roots: object) -> None:
     raw = payload_bytes({"conversation_id": "c", "prompt": "p", "workspace_roots": roots})
     taken = intake.take(HOST, "beforeSubmitPrompt", raw, captured_at=1)
     assert taken is not None
-    assert (taken.cwd, intake.place(raw, HOSTS[HOST])[0]) == ("", "")
+    assert (taken.cwd, malformed.place(raw, HOSTS[HOST])[0]) == ("", "")
 
 
 def test_a_payload_that_is_too_large_still_names_its_conversation() -> None:

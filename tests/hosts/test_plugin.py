@@ -18,7 +18,7 @@ import samples
 from hookrun import entries, fire, ready, silent, spilled
 from support import CLAUDE_CODE, ROOT, payload_bytes, run_cmem
 
-from cmem import __version__, paths
+from cmem import __version__, data_home
 from cmem.cli import parse, spec
 from cmem.context import health
 from cmem.install import claude_code
@@ -256,7 +256,7 @@ def test_the_homes_looked_at_are_those_that_cmem_takes_by_itself(
     for changes in ({}, {"XDG_DATA_HOME": str(tmp_path / "xdg")}):
         for name, value in changes.items():
             monkeypatch.setenv(name, value)
-        home = ready(_default_home(tmp_path, os.path.dirname(paths.data_home(os.environ))))
+        home = ready(_default_home(tmp_path, os.path.dirname(data_home.find(os.environ))))
         _program(tmp_path / "bin/cmem", 'echo "$4"')
         done = _fire(tmp_path, "SessionStart", START, **changes)
         assert done.stdout.decode().strip() == str(home)
