@@ -40,13 +40,15 @@ GROUPS = (
     ("cmem.config",),
     ("cmem.lock", "cmem.detach"),
     (
-        *("cmem.errors", "cmem.project", "cmem.here", "cmem.tokens", "cmem.context"),
+        *("cmem.project", "cmem.here", "cmem.context"),
         *("cmem.context.fence", "cmem.context.price", "cmem.context.render"),
         *("cmem.context.select", "cmem.store", "cmem.store.families", "cmem.store.rows"),
         *("cmem.store.recent", "cmem.context.gather", "cmem.context.block"),
-        *("cmem.context.health", "cmem.context.watch"),
-        *("cmem.store.reading", "cmem.context.inject", "cmem.context.tell"),
+        *("cmem.context.watch", "cmem.store.reading", "cmem.context.inject", "cmem.context.tell"),
     ),
+    ("cmem.tokens",),
+    ("cmem.context.health",),
+    ("cmem.errors",),
     ("cmem.context.shown",),
     ("cmem.context.reach",),
     (

@@ -51,12 +51,12 @@ CAPTURE = {
 }
 HASH = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 START = CAPTURE | {
-    *("cmem.context", "cmem.context.block", "cmem.context.fence", "cmem.context.health"),
+    *("cmem.context", "cmem.context.block", "cmem.context.fence"),
     *("cmem.context.tell", "cmem.context.watch"),
     *("cmem.context.inject", "cmem.context.price", "cmem.context.render", "cmem.context.select"),
-    *("cmem.context.gather", "cmem.errors", "cmem.here", "cmem.project"),
+    *("cmem.context.gather", "cmem.here", "cmem.project"),
     *("cmem.store", "cmem.store.reading"),
-    *("cmem.store.families", "cmem.store.recent", "cmem.store.rows", "cmem.tokens", HASH),
+    *("cmem.store.families", "cmem.store.recent", "cmem.store.rows", HASH),
 }
 
 

@@ -1,6 +1,7 @@
 """When to say that memory has stopped although there is something to remember. HOT; pure."""
 
-DAY_MS = 86_400_000
+from cmem.context.watch import DAY_MS
+
 # What SQLite says when the file is at fault and not the program, by the driver's own names.
 DAMAGED = ("CorruptError", "NotADBError")
 MEMORY_DAMAGED = "memory.db is damaged; run `cmem doctor --repair`"
@@ -56,9 +57,7 @@ def uncollected(*, waiting: int, oldest_waiting: int | None, now: int) -> str:
 
 
 def waiting_since(oldest: int, *, now: int) -> str:
-    """As ``uncollected``, where only the age is known."""
-    if now - oldest <= DAY_MS:
-        return ""
+    """As ``uncollected``, of what is known to have lain for longer than a day."""
     days = _days((now - oldest) // DAY_MS)
     return f"captured events have not been stored for {days}: run `cmem compress`"
 

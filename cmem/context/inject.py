@@ -3,7 +3,7 @@
 import time
 
 from cmem import here
-from cmem.context import block, gather, health, watch
+from cmem.context import block, gather, watch
 from cmem.context.fence import line
 from cmem.store import reading, recent
 
@@ -61,9 +61,9 @@ def session_start(
             known=known,
         )
     except Exception as error:
-        if not health.is_damage(error):
+        if not (trouble := _damage(error)):
             raise
-        name, text, trouble, counts = identity[2], "", health.MEMORY_DAMAGED, (0, 0)
+        name, text, counts = identity[2], "", (0, 0)
     if answer:
         return f'{{"{answer}":'.encode() + quoted(text) + b"}\n" if text else b""
     if source in ("resume", "compact") and not (text or outside or trouble):
@@ -119,8 +119,17 @@ def _message(name: str, text: str, trouble: str, *, known: tuple[int, int]) -> s
         return "cmem: " + trouble
     if text:
         return ""
+    from cmem.context import health
+
     place = "this folder" if name == "unsorted" else line(name, 120)
     return "cmem is on: " + health.untold(place, *known, counted=gather.COUNTED)
+
+
+def _damage(error: Exception) -> str:
+    """What to say of a memory that cannot be read; "" for any other error."""
+    from cmem.context import health
+
+    return health.MEMORY_DAMAGED if health.is_damage(error) else ""
 
 
 def _now() -> int:
@@ -129,8 +138,10 @@ def _now() -> int:
 
 def _trouble(conn: "apsw.Connection") -> str:
     oldest, now = recent.oldest_pending(conn), _now()
-    if oldest is None or now - oldest <= health.DAY_MS:
+    if oldest is None or now - oldest <= watch.DAY_MS:
         return ""
+    from cmem.context import health
+
     return health.stalled(oldest_pending=oldest, last_success=recent.last_success(conn), now=now)
 
 

@@ -8,8 +8,6 @@ kinds of characters, and pairs, take the careful way.
 
 from _codecs import utf_16_le_encode
 
-from cmem import tokens
-
 _CJK = bytes((0x11, *range(0x2F, 0xA0), *range(0xAC, 0xD8), 0xF9, 0xFA))
 _MIXED = bytes((0x2E, 0xA9, 0xFE, 0xFF, *range(0xD8, 0xE0)))
 
@@ -26,6 +24,8 @@ def measure(text: str) -> tuple[int, int]:
     # The codec by its function: asking for it by name imports ``encodings.utf_16_le``.
     high = utf_16_le_encode(text, "surrogatepass")[0][1::2]
     if len(high.translate(None, _MIXED)) != len(high):
+        from cmem import tokens
+
         return tokens.count(text), len(high)
     cjk = len(high) - len(high.translate(None, _CJK))
     return (8 * cjk + 3 * (len(text) - cjk) + 11) // 12, len(high)

@@ -94,8 +94,7 @@ def rank(
     latest = rows[0][6]
     touched, folders = _touched(rows, files, latest)
     ranked: Ranked = []
-    # How many newer ones there are; on the branch only those of the branch count.
-    newer = {True: 0, False: 0}
+    newer = {True: 0, False: 0}  # on the branch only those of the branch count
     for row in sorted(rows, key=lambda row: (-row[1], -row[0])):
         here = bool(branch) and row[12] == branch
         place = newer[True] + (0 if here else newer[False])
@@ -112,16 +111,17 @@ def rank(
         score = WEIGHTS.get(row[2], 1.0) * age * (BRANCH if here else 1.0) * shared
         if row[7]:
             score *= AGENT
-        own = session and row[6] == session
-        if own:
+        if own := bool(session) and row[6] == session:
             score += OWN
         if row[3]:
             score += PIN
         why = ""
         if parts is not None:
+            from cmem.context import reasons  # which no hook is asked for
+
             factors = [("recent" if met is None else "activation", age)]
             factors += [("branch " + branch, BRANCH)] if here else []
-            why = _why(row, factors, shared=shared, own=bool(own), parts=parts)
+            why = reasons.of_score(row, factors, shared=shared, own=own, parts=parts)
         ranked.append((score, row, why))
     ranked.sort(key=lambda one: (-one[0], -one[1][1], -one[1][0]))
     return _strong(_spread(ranked, files, parts=bool(parts)))
@@ -195,33 +195,10 @@ def _age(row: "Observation", *, newest: int, met: "Mapping[int, Sequence[int]] |
     return activation.level(row[1], met.get(row[0], ()), now=newest)
 
 
-def _why(
-    row: "Observation",
-    factors: "list[tuple[str, float]]",
-    *,
-    shared: float,
-    own: bool,
-    parts: bool,
-) -> str:
-    """What a score is made of, in the order in which it was."""
-    if row[2] in WEIGHTS and (parts or WEIGHTS[row[2]] > 1.3):
-        factors.insert(1, (row[2], WEIGHTS[row[2]]))
-    if shared > 1:
-        what = "files" if shared == FILES else "folders"
-        factors.append((f"{what} of the last session", shared))
-    if row[7]:
-        factors.append(("by a subagent", AGENT))
-    told = [f"{name} x{_figure(factor)}" if parts else name for name, factor in factors]
-    if own:
-        told.append(f"this session +{OWN:g}" if parts else "this session")
-    if row[3]:
-        told.insert(len(told) if parts else 0, f"pinned +{PIN:g}" if parts else "pinned")
-    return ", ".join(told)
+def _in_all(why: str, factor: float, left: float) -> str:
+    from cmem.context import reasons
 
-
-def _figure(factor: float) -> str:
-    """With so many places that the figures told give the score told."""
-    return f"{factor:.2f}" if abs(factor - round(factor, 2)) < 1e-9 else f"{factor:.4f}"
+    return reasons.in_all(why, factor, left)
 
 
 def _spread(ranked: "Ranked", files: dict[int, set[str]], *, parts: bool) -> "Ranked":
@@ -243,10 +220,9 @@ def _spread(ranked: "Ranked", files: dict[int, set[str]], *, parts: bool) -> "Ra
             lasts = row[2] in LASTING_TYPES and not row[7]
             factor = (CROWD_LASTING if lasts else CROWD) ** crowd
             left = score * factor
-            told = f"{why}, its topic is told of x{_figure(factor)}" if parts else why
         else:
-            left, told = score, why
-        spread.append((left, row, f"{told} = {left:.2f}" if parts else why))
+            left, factor = score, 1.0
+        spread.append((left, row, _in_all(why, factor, left) if parts else why))
     spread.sort(key=lambda one: (-one[0], -one[1][1], -one[1][0]))
     return spread
 

@@ -7,13 +7,16 @@ always all there is to it.
 import os
 
 from cmem import paths
-from cmem.context import health
+
+DAY_MS = 86_400_000
 
 
 def outside(home: str, *, oldest: int | None, now: int) -> str:
     """What to tell of the data home and of what was captured; "" while all is well. ``oldest``:
     when the event that waits longest in the spool was captured."""
     if not os.access(home, os.W_OK | os.X_OK):
+        from cmem.context import health  # what nearly no session start needs
+
         return health.unwritable(home)
     return _spilled(home, oldest, now) or _config(home)
 
@@ -35,8 +38,14 @@ def _spilled(home: str, oldest: int | None, now: int) -> str:
         trouble = seen.trouble if seen is not None else ""
         # Neither a spool that another process holds nor one of a newer cmem is damaged.
         if trouble and "locked" not in trouble and "this cmem knows" not in trouble:
+            from cmem.context import health
+
             return health.SPOOL_DAMAGED
-    return health.waiting_since(min(ages), now=now) if ages else ""
+    if not ages or now - min(ages) <= DAY_MS:
+        return ""
+    from cmem.context import health
+
+    return health.waiting_since(min(ages), now=now)
 
 
 def _config(home: str) -> str:
@@ -45,4 +54,8 @@ def _config(home: str) -> str:
         return ""
     from cmem import config
 
-    return health.BAD_CONFIG if config.is_broken(home) else ""
+    if not config.is_broken(home):
+        return ""
+    from cmem.context import health
+
+    return health.BAD_CONFIG

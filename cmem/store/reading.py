@@ -10,11 +10,12 @@ import time
 import apsw
 
 from cmem import paths
-from cmem.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from cmem.errors import ConfigError
 
 READER_WAIT_MS = 250
 
@@ -41,7 +42,7 @@ def open_reader(home: str, *, index: bool = True) -> apsw.Connection | None:
     except apsw.NotADBError as error:
         raise no_database(path) from error
     except UnicodeEncodeError as error:
-        raise ConfigError(f"cannot open {path}: {error}") from error
+        raise _unusable(f"cannot open {path}: {error}") from error
     if not _has_tables(conn):
         conn.close()
         return None
@@ -141,11 +142,15 @@ def refuse_anew(home: str, path: str) -> None:
         vanished.refuse(home, path)
 
 
-def no_database(path: str) -> ConfigError:
+def no_database(path: str) -> "ConfigError":
     """What to say of a file that is none of ours."""
-    return ConfigError(
-        f"{path} is not a cmem database; run `cmem doctor --repair`, or move it away"
-    )
+    return _unusable(f"{path} is not a cmem database; run `cmem doctor --repair`, or move it away")
+
+
+def _unusable(text: str) -> "ConfigError":
+    from cmem.errors import ConfigError  # what no session start needs
+
+    return ConfigError(text)
 
 
 def set_pragmas(conn: apsw.Connection, pragmas: "tuple[tuple[str, int | str], ...]") -> None:
@@ -154,7 +159,7 @@ def set_pragmas(conn: apsw.Connection, pragmas: "tuple[tuple[str, int | str], ..
         conn.pragma(name, wanted)
         found = conn.pragma(name)
         if found != wanted:
-            raise ConfigError(
+            raise _unusable(
                 f"cannot use {conn.filename}: {name} is {found}, not {wanted}; "
                 "is it on a network file system?"
             )
