@@ -111,17 +111,19 @@ def _build(values: Mapping[str, Any], loaded: settings.Settings) -> "block.Block
         return identity[2], "", 0, [], 0, 0
     try:
         if not values["project"]:
+            session = _host_session(conn, values["session"])
             read = gather.for_directory(
                 conn,
                 identity,
                 cwd=cwd,
                 branch=found[2],
-                session=_host_session(conn, values["session"]),
+                session=session,
                 source=values["source"],
                 parts=bool(values["explain"]),
                 activation=loaded.activation,
                 counted=gather.ALL,
                 home=str(place.home()),
+                known=_known(session) if values["source"] == "resume" else (),
             )
         else:
             scope = place.scope(conn, values)
@@ -136,6 +138,13 @@ def _build(values: Mapping[str, Any], loaded: settings.Settings) -> "block.Block
         return block.of_rows(conn, read, budget=loaded.context_budget)
     finally:
         conn.close()
+
+
+def _known(session: str) -> set[str]:
+    """What a session was told that goes on."""
+    from cmem.context import shown  # what few calls need
+
+    return shown.read(str(place.home()), session)
 
 
 def _host_session(conn: apsw.Connection, text: str | None) -> str:
