@@ -70,6 +70,20 @@ def fields(text: str, json_paths: "Sequence[str]") -> "tuple[str, ...] | None":
     return tuple(value if isinstance(value, str) else "" for value in row)
 
 
+def number(document: str, json_path: str) -> int | None:
+    """The whole number at a path of a document; None where there is none, or one that no column
+    can hold."""
+    conn = apsw.Connection(":memory:")
+    query = "SELECT ?1->>?2 WHERE json_valid(?1) AND json_type(?1, ?2) = 'integer'"
+    try:
+        found = conn.execute(query, (document, json_path)).get
+    except (apsw.Error, UnicodeError):
+        return None
+    finally:
+        conn.close()
+    return found if isinstance(found, int) else None
+
+
 def texts(document: str, json_path: str) -> "tuple[str, ...] | None":
     """The texts in the array at a path of a document, () where none is there; None where SQLite
     cannot read it."""

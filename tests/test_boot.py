@@ -83,14 +83,15 @@ def test_a_session_start_loads_these_modules_and_no_others(home: Path) -> None:
     assert loaded(home, "SessionStart", payload) == (START, [])
 
 
-@pytest.mark.parametrize("source", ["compact", "resume"])
+@pytest.mark.parametrize("source", ["compact", "resume", "fork"])
 def test_a_session_that_goes_on_loads_one_group_more(home: Path, source: str) -> None:
     hookrun.ready(home)
     samples.calc(home).close()
     session = "5f7d2c1a-0000-4000-8000-000000000001"
-    payload = payload_bytes({"session_id": session, "cwd": "/src/calc", "source": source})
+    given = {"session_id": session, "cwd": "/src/calc", "source": source}
+    payload = payload_bytes({**given, "seconds_since_last_response": 1})
     more = {"cmem.store.current", "cmem.context.rehydrate", "cmem.context.so_far", "cmem.spooled"}
-    more |= {"cmem.context.reach", "cmem.context.shown"} if source == "resume" else set()
+    more |= {"cmem.context.reach", "cmem.context.shown"} if source != "compact" else set()
     assert loaded(home, "SessionStart", payload) == (START | more, [])
 
 

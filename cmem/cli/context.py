@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import apsw
 
 SOURCES = ("startup", "clear", "compact", "resume", "fork")
-# Which session goes on is only known where one is named.
-SILENT = ("resume", *inject.SILENT)
 
 
 def run(values: Mapping[str, Any]) -> int:
@@ -42,7 +40,8 @@ def run(values: Mapping[str, Any]) -> int:
     name, text, tokens, chosen, omitted, outside = _build(values, loaded)
     # What is asked for by its name is not what a session in this folder would be given.
     why = "" if values["project"] else off.why()
-    silent = source in SILENT and not (source == "resume" and values["session"])
+    # Which session goes on, or was forked, is only known where one is named.
+    silent = source in inject.GOES_ON and not values["session"]
     if silent or why:
         text, tokens, chosen = "", 0, []
     if values["write"]:
@@ -59,9 +58,8 @@ def run(values: Mapping[str, Any]) -> int:
         return 0
     if not text:
         holds = f"a session that begins with {source} already holds its block"
-        nothing = (
-            holds if source in SILENT else _nothing(name, budget, omitted=omitted, outside=outside)
-        )
+        goes_on = source in inject.GOES_ON
+        nothing = holds if goes_on else _nothing(name, budget, omitted=omitted, outside=outside)
         output.write_lines([output.plain(why or nothing)])
         return 0
     output.write_lines(_coloured(text))
@@ -123,7 +121,7 @@ def _build(values: Mapping[str, Any], loaded: settings.Settings) -> "block.Block
                 activation=loaded.activation,
                 counted=gather.ALL,
                 home=str(place.home()),
-                known=_known(session) if values["source"] == "resume" else (),
+                known=_known(session) if values["source"] in inject.GOES_ON else None,
             )
         else:
             scope = place.scope(conn, values)
@@ -141,7 +139,7 @@ def _build(values: Mapping[str, Any], loaded: settings.Settings) -> "block.Block
 
 
 def _known(session: str) -> set[str]:
-    """What a session was told that goes on."""
+    """What a session was told that goes on or was forked."""
     from cmem.context import shown  # what few calls need
 
     return shown.read(str(place.home()), session)

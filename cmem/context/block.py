@@ -1,14 +1,15 @@
 """The whole block of one project: read, select, render, fence. HOT.
 
 At a start or a clear it is the project's; after a compaction it begins with what this session
-was asked and has done; a resumed session gets only what others added since it began.
+was asked and has done; a resumed session gets only what others added since it began, a fork what
+they added since its parent did.
 """
 
 from cmem.context import fence, gather, price, render, select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     import apsw
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 MAX_UNITS = 9_500
 HEADING = "Memories of"
-SINCE = "New since this session, of"
+# Of a session that goes on, and of a fork.
+SINCE = {"resume": "New since this session, of", "fork": "New since the forked session, of"}
 PINNED = "Pinned:"
 EVERYWHERE = "In every project:"
 OPEN = "Still to be done:"
@@ -39,11 +41,12 @@ def build(
     source: str = "startup",
     activation: bool = False,
     home: str = "",
-    known: "Collection[str]" = (),
+    known: "set[str] | None" = None,
+    answered: int | None = None,
 ) -> "Block":
     """The block for a directory. A folder that is no project gets only what was captured in
-    that very folder, and a project without memories what holds in every project. ``known``: ids
-    that a session which is resumed was told already."""
+    that very folder, and a project without memories what holds in every project. ``known`` and
+    ``answered``: as ``gather.for_directory`` has them."""
     read = gather.for_directory(
         conn,
         identity,
@@ -54,6 +57,7 @@ def build(
         activation=activation,
         home=home,
         known=known,
+        answered=answered,
         parts=None,
     )
     return of_rows(conn, read, budget=budget)
@@ -112,7 +116,7 @@ def _compose(conn: "apsw.Connection | None", read: "Read", budget: int) -> "tupl
     items += [(f"O{row[0]}", why) for _, row, why in shown]
     if not (items or so_far):
         return "", []
-    heading = SINCE if read.resumed else HEADING
+    heading = SINCE.get(read.news, HEADING)
     days = render.timeline([one[1] for one in shown], told, heading)
     lines = [*so_far, *pinned, *wide, *last, *open_work, *days]
     seen |= {ref for ref, _why in items}

@@ -5,7 +5,7 @@ from cmem.store import families, recent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     import apsw
 
@@ -26,15 +26,15 @@ ALL = 2**62
 class Read:
     """Rows of one block. ``total`` counts all memories that may be told, ``external`` those that
     may not, ``everywhere`` the notes that hold in every project; ``so_far`` is of a session that
-    was compacted; ``resumed``: only what is new to one is here."""
+    was compacted; ``news``: resume or fork, where only what is new to such a session is here."""
 
     __slots__ = (
         "everywhere",
         "external",
         "items",
         "name",
+        "news",
         "ranked",
-        "resumed",
         "so_far",
         "summaries",
         "total",
@@ -50,7 +50,7 @@ class Read:
         self.wide: list[recent.Observation] = []
         self.items: list[tuple[int, str, str]] = []
         self.everywhere = 0
-        self.resumed = False
+        self.news = ""
         self.so_far: SoFar | None = None
 
 
@@ -66,22 +66,25 @@ def for_directory(
     activation: bool = False,
     counted: int = COUNTED + 1,
     home: str = "",
-    known: "Collection[str]" = (),
+    known: "set[str] | None" = None,
+    answered: int | None = None,
 ) -> Read:
-    """What a session that begins in a directory may be told. ``session``: the host's id, which
-    a compaction and a resume need; ``parts``: with the numbers of each score, None: without
-    its reasons; ``activation``: the setting of that name; ``counted``: how far memories are counted; ``home``: where prompts may
-    wait that a compaction gives back; ``known``: ids that a session which is resumed was told."""
+    """What a session that begins in a directory may be told. ``session``: the host's id where it
+    goes on, of a fork its parent's; ``parts``: with the numbers of each score, None: without
+    reasons; ``counted``: how far memories are; ``known``: what a resumed session was told, and what
+    a fork's parent was gets there; ``answered``: when one that goes on was last answered."""
     project = families.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
-    own = _running(conn, session) if session and source in ("compact", "resume") else None
+    own = _running(conn, session) if session and source in ("compact", "resume", "fork") else None
     only_in = cwd if identity[1] == families.UNSORTED else ""
-    if source == "resume":
-        if project is None or own is None:
+    if source in ("resume", "fork"):
+        if project is None or (own is None and answered is None):
             return Read(identity[2])
         from cmem.context import reach
 
-        place = reach.Place(project, branch, only_in)
-        return reach.since(conn, place, own, known, activation=activation, parts=parts)
+        place = reach.Place(project, branch, only_in, source=source)
+        known = set() if known is None else known
+        begun = reach.beginning(conn, place, own, answered, home=home, known=known)
+        return reach.since(conn, place, begun, known, activation=activation, parts=parts)
     if project is None:
         read = Read(identity[2])
         _add_wide(conn, read, [])

@@ -9,14 +9,12 @@ from cmem.store import reading, recent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     import apsw
 
     Identity = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 
-# A forked session holds its parent's block, and no host says which session that was.
-SILENT = ("fork",)
+# These hold their block, and all that they did, or the session that they were forked from.
+GOES_ON = ("resume", "fork")
 
 
 def session_start(
@@ -33,17 +31,18 @@ def session_start(
     told: "list[str] | None" = None,
     oldest: int | None = None,
     ending: bool = False,
-    known: "Collection[str]" = (),
+    known: "set[str] | None" = None,
+    answered: int | None = None,
 ) -> bytes:
     """The complete document for the host; b"" where there is nothing to say.
 
     ``session``, the host's id: compacted, it gets what it was asked and did first; resumed, only
-    what others did since it began and is not ``known`` to it. A person gets one line for a project
-    without memories, and for what has stopped. ``answer``: the key under which a host takes the
-    block if it has not Claude Code's form; its person is told nothing. ``told`` gets the block's
-    ids, ``oldest`` is of what waits in the spool, ``ending``: the process ends."""
-    outside = "" if source in SILENT else watch.outside(home, oldest=oldest, now=_now())
-    if source in SILENT or budget <= 0 or (source == "resume" and not session):
+    what others did since it began and is not ``known`` to it. Of a fork it is the parent's, or ""
+    where only when it was ``answered`` tells that; ``known`` gets what that was told. ``answer``:
+    the key under which a host takes the block if it has not Claude Code's form; its person is told
+    nothing. ``told`` gets the block's ids, ``oldest``: of the spool, ``ending``: it ends."""
+    outside = watch.outside(home, oldest=oldest, now=_now())
+    if budget <= 0 or _is_lost(source, session, answered):
         return document("", f"cmem: {outside}") if outside and not answer else b""
     identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
     try:
@@ -58,7 +57,8 @@ def session_start(
             activation=activation,
             told=[] if told is None else told,
             ending=ending,
-            known=known,
+            known=set() if known is None else known,
+            answered=answered,
         )
     except Exception as error:
         if not (trouble := _damage(error)):
@@ -66,9 +66,12 @@ def session_start(
         name, text, counts = identity[2], "", (0, 0)
     if answer:
         return f'{{"{answer}":'.encode() + quoted(text) + b"}\n" if text else b""
-    if source in ("resume", "compact") and not (text or outside or trouble):
-        return b""  # it knows all there is
-    return document(text, _message(name, text, outside or trouble, known=counts))
+    return document(text, _message(name, text, outside or trouble, known=counts, source=source))
+
+
+def _is_lost(source: str, session: str, answered: int | None) -> bool:
+    """Whether a session holds its block, and nobody can say what is new to it."""
+    return source in GOES_ON and not session and (source == "resume" or answered is None)
 
 
 def _remembered(
@@ -83,7 +86,8 @@ def _remembered(
     activation: bool,
     told: list[str],
     ending: bool,
-    known: "Collection[str]",
+    known: set[str],
+    answered: int | None,
 ) -> tuple[str, str, str, tuple[int, int]]:
     """(the project's name, its block or "", what is wrong or "", how many memories there are and
     how many of them came from outside sources)."""
@@ -106,6 +110,7 @@ def _remembered(
             activation=activation,
             home=home,
             known=known,
+            answered=answered,
         )
         told += [ref for ref, _why in found[3]]
         return found[0], found[1], _trouble(conn), (found[4], found[5])
@@ -113,12 +118,12 @@ def _remembered(
         reading.let_go(conn, ending=ending)
 
 
-def _message(name: str, text: str, trouble: str, *, known: tuple[int, int]) -> str:
+def _message(name: str, text: str, trouble: str, *, known: tuple[int, int], source: str) -> str:
     """The line for the person; "" when there is none to say."""
     if trouble:
         return "cmem: " + trouble
-    if text:
-        return ""
+    if text or source in (*GOES_ON, "compact"):
+        return ""  # one that goes on knows all there is
     from cmem.context import health
 
     place = "this folder" if name == "unsorted" else line(name, 120)

@@ -12,17 +12,24 @@ if TYPE_CHECKING:
 
     import apsw
 
+    # From when on, and whose memories are none of the news.
+    Since = tuple[int, list[int]]
+
 # So often as many as ``select.CANDIDATES`` are read.
 WINDOWS = 4
+# The host rounds to whole seconds, and the end of a turn is stored as the time of its hook: within
+# 0.4 s of the last answer with a client that has nothing else to do, and so much with others.
+EARLIER_MS, LATER_MS = 5_000, 3_000
 
 
 class Place:
-    """Where a session runs; ``only_in``: of sessions that began in that directory."""
+    """Where a session goes on; ``only_in``: of sessions that began in that directory; ``source``:
+    resume or fork."""
 
-    __slots__ = ("branch", "only_in", "project")
+    __slots__ = ("branch", "only_in", "project", "source")
 
-    def __init__(self, project: int, branch: str, only_in: str) -> None:
-        self.project, self.branch, self.only_in = project, branch, only_in
+    def __init__(self, project: int, branch: str, only_in: str, *, source: str) -> None:
+        self.project, self.branch, self.only_in, self.source = project, branch, only_in, source
 
 
 def older(
@@ -72,27 +79,72 @@ def back(
     return [*rows, *spare[:left]]
 
 
+def beginning(
+    conn: "apsw.Connection",
+    place: Place,
+    own: tuple[int, int, str] | None,
+    answered: int | None,
+    *,
+    home: str,
+    known: set[str],
+) -> "Since":
+    """Where the news begin for a session that goes on: with itself, with the one that it was forked
+    from, or, where neither is known, with its last answer. ``known`` gets what a parent was told
+    that was found."""
+    if own is not None:
+        return own[1], [own[0]]
+    at = answered or 0
+    if place.source != "fork":
+        return at, []
+    parents = _parents(conn, place, at)
+    if len(parents) != 1:  # whoever it was knows what it has done
+        return at, [ref for ref, _at, _host_id in parents]
+    from cmem.context import shown
+
+    ref, at, host_id = parents[0]
+    known |= shown.read(home, host_id)
+    return at, [ref]
+
+
+def _parents(conn: "apsw.Connection", place: Place, answered: int) -> "list[tuple[int, int, str]]":
+    """The sessions whose agent did something when a fork's parent was last answered."""
+    from cmem.hosts.wire import HOSTS
+    from cmem.store import current
+
+    hosts = [name for name, wire in HOSTS.items() if wire.rested]
+    family = families.family(conn, place.project)
+    found = current.at_work(
+        conn, family, hosts, since=answered - EARLIER_MS, until=answered + LATER_MS
+    )
+    if place.only_in:
+        here = recent.sessions_in(conn, {one[0] for one in found}, place.only_in)
+        found = [one for one in found if one[0] in here]
+    return found
+
+
 def since(
     conn: "apsw.Connection",
     place: Place,
-    own: tuple[int, int, str],
+    begun: "Since",
     known: "Collection[str]",
     *,
     activation: bool,
     parts: bool | None,
 ) -> gather.Read:
-    """What other sessions added since a session that goes on began, but for what it was told when
-    it was resumed before: its block told the rest."""
+    """What others than some sessions added since a time, but for what the session that goes on was
+    told when it was resumed before: its block told the rest."""
     read = gather.Read(recent.name_of(conn, place.project)[0])
-    read.resumed = True
+    read.news = place.source
     family = families.family(conn, place.project)
-    session, at, _host = own
+    at, (session, *more) = begun[0], begun[1] or [0]
     found = recent.others(conn, family, gather.COUNTED + 1, session=session, after=at)
     summaries = recent.summaries(conn, family, gather.SUMMARIES, session=session)
-    read.summaries = [r for r in summaries if r[2] > at and f"S{r[0]}" not in known]
+    read.summaries = [
+        r for r in summaries if r[2] > at and r[1] not in more and f"S{r[0]}" not in known
+    ]
     if place.only_in:
         found = gather.keep_only(conn, read, found, place.only_in)
-    found = [row for row in found if f"O{row[0]}" not in known]
+    found = [row for row in found if row[6] not in more and f"O{row[0]}" not in known]
     size = select.CANDIDATES
     pieces = [found[at : at + size] for at in range(0, size * WINDOWS, size)]
     files = gather.files_of(conn, pieces[0])

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     Settings = dict[str, str | int | bool | float]
 
 RECALL = ("recall_prompts", "recall_files", "recall_failures")
+# What has rested longer tells of a wrong clock.
+MOST_RESTED_S = 10 * 366 * 86_400
 
 
 def speak(
@@ -68,8 +70,8 @@ def _start(
     told: list[str] = []
     known: set[str] = set()
     recalls = any(settings.get(name) is True for name in RECALL)
-    resumed = taken.source == "resume"
-    if resumed or recalls:
+    resumed, forked = taken.source == "resume", taken.source == "fork"
+    if resumed or forked or recalls:
         from cmem.context import shown
 
         known = shown.read(home, taken.session) if resumed else known
@@ -80,16 +82,31 @@ def _start(
         repo=taken.repo,
         project_env=project_env,
         budget=budget if isinstance(budget, int) else 2000,
-        session=taken.session,
+        session="" if forked else taken.session,
         answer=wire.answer,
         activation=settings.get("activation") is True,
         told=told,
         ending=True,
         oldest=taken.oldest[0] if taken.oldest else None,
         known=known,
+        answered=_answered(taken, wire) if resumed or forked else None,
     )
     if recalls and not resumed:
-        shown.begin(home, taken.session, told)
-    elif told and resumed:
+        # What a fork holds of its parent was told to it too.
+        shown.begin(home, taken.session, [*told, *known])
+    elif told and (resumed or forked):
         shown.claim(home, taken.session, told)
     return out
+
+
+def _answered(taken: "Taken", wire: "Wire") -> int | None:
+    """When what a session goes on with was last answered, by this clock in ms; None where nobody
+    says so in earnest."""
+    if not wire.rested:
+        return None
+    from cmem import spool
+
+    seconds = spool.number(taken.payload.decode("utf-8", "replace"), wire.rested)
+    if seconds is None or not 0 <= seconds <= MOST_RESTED_S:
+        return None
+    return time.time_ns() // 1_000_000 - seconds * 1000

@@ -18,7 +18,7 @@ class Wire:
 
     __slots__ = (
         *("always_drain", "answer", "injects", "kinds", "paths", "recalls", "recurring"),
-        *("roots", "shape", "transcripts"),
+        *("rested", "roots", "shape", "transcripts"),
     )
 
     def __init__(
@@ -34,6 +34,7 @@ class Wire:
         transcripts: "dict[str, Transcript] | None" = None,
         roots: str = "",
         recalls: "dict[str, tuple[str, tuple[str, ...]]] | None" = None,
+        rested: str = "",
     ) -> None:
         self.kinds = kinds
         self.paths = paths
@@ -53,6 +54,9 @@ class Wire:
         # has what that is: all of the paths, or the first that is there of a file's. An event that
         # is in here and not in ``kinds`` is never stored.
         self.recalls = recalls or {}
+        # Where the start of a session that goes on, or was forked, says how many seconds ago it
+        # was last answered; "" where none does.
+        self.rested = rested
 
 
 HOSTS = {
@@ -87,6 +91,7 @@ HOSTS = {
             ),
             "PostToolUseFailure": ("recall_failures", ("$.tool_input.command", "$.error")),
         },
+        rested="$.seconds_since_last_response",
     ),
     "codex": Wire(
         kinds={

@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 
 SESSION = """SELECT id, started_at, host FROM sessions
     WHERE host IN ({}) AND content_session_id = ? ORDER BY id DESC LIMIT 1"""
+# Of the newest that a project had begun by the end of a time, those with a turn among their newest
+# that ended, or was last heard of, within it.
+AT_WORK = """SELECT s.id, s.started_at, s.content_session_id FROM sessions s
+    WHERE s.id IN (SELECT id FROM sessions INDEXED BY sessions_project
+            WHERE project_id = ?1 AND started_at <= ?3 ORDER BY started_at DESC LIMIT ?4)
+        AND s.last_event_at >= ?2
+        AND EXISTS (SELECT 1 FROM turns WHERE id IN (SELECT id FROM turns
+                WHERE session_id = s.id AND number < 1000000000 ORDER BY number DESC LIMIT ?5)
+            AND (closed_at BETWEEN ?2 AND ?3 OR last_event_at BETWEEN ?2 AND ?3))
+        AND s.host IN ({})"""
+SESSIONS, TURNS = 500, 50
 _TOLD = """FROM turns t CROSS JOIN user_prompts p ON p.turn_id = t.id
     WHERE t.session_id = ? AND t.private = 0 AND t.hidden_at IS NULL
         AND p.hidden_at IS NULL AND p.kind = 'user'"""
@@ -55,6 +66,24 @@ def session(
     for ref, at, host in rows(conn, query, (*names, host_session)) if host_session else ():
         return int(ref), int(at), str(host)
     return None
+
+
+def at_work(
+    conn: "apsw.Connection",
+    projects: "Iterable[int]",
+    hosts: "Iterable[str]",
+    *,
+    since: int,
+    until: int,
+) -> list[tuple[int, int, str]]:
+    """(number, when it began, its host's id) of the sessions of some hosts in which a turn ended,
+    or went on, in a time."""
+    names = tuple(hosts)
+    query = AT_WORK.format(",".join("?" * len(names)))
+    found = []
+    for project in projects:
+        found += rows(conn, query, (project, since, until, SESSIONS, TURNS, *names))
+    return [(int(ref), int(at), str(host_id)) for ref, at, host_id in sorted(found)]
 
 
 def turns(conn: "apsw.Connection", ref: int, limit: int) -> "tuple[list[Turn], int]":

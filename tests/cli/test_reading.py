@@ -249,18 +249,26 @@ def test_context_is_what_the_hook_prints(stored: Path, home: Path) -> None:
     assert support.run_json("context", "--project", "calc", cwd="/")["text"] == text
 
 
-def test_context_of_a_resume_leaves_out_what_it_was_told(stored: Path, home: Path) -> None:
+@pytest.mark.parametrize("source", ["resume", "fork"])
+def test_context_of_what_goes_on_leaves_out_what_was_told(
+    stored: Path, home: Path, source: str
+) -> None:
     conn = connection.open_writer(str(home), now=samples.NOON)
     turn = samples.turn(conn, samples.session(conn, 1, "other"), 1)
     for title in ("First", "Second"):
         samples.observation(conn, 1, 2, turn, title=title, created_at=samples.NOON + samples.DAY)
     conn.close()
-    resumed = ("context", "--source", "resume", "--session", "N1")
+    resumed = ("context", "--source", source, "--session", "N1")
     found = support.run_json(*resumed, cwd=stored)["items"]
     assert [one["id"] for one in found] == ["O4", "O3"]
+    heading = "forked" if source == "fork" else "this"
+    assert f"New since {heading} session, of " in ok(*resumed, cwd=stored).replace("the ", "")
     shown.claim(str(home), "5f7d2c1a-0000-4000-8000-000000000001", ["O3"])
     found = support.run_json(*resumed, cwd=stored)["items"]
     assert [one["id"] for one in found] == ["O4"]
+    shown.claim(str(home), "5f7d2c1a-0000-4000-8000-000000000001", ["O4"])
+    holds = f"a session that begins with {source} already holds its block\n"
+    assert ok(*resumed, cwd=stored) == ok(*resumed[:3], cwd=stored) == holds
 
 
 def test_status_has_the_contracts_keys(stored: Path, home: Path) -> None:

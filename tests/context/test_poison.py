@@ -20,7 +20,7 @@ OWN = "5f7d2c1a-0000-4000-8000-000000000001"
 MARKS = (
     *("- ", "  · ", "cmem notes from", "Shown: ", "Last session (", "Memories of ", "Pinned:"),
     *("Look closer: ", "Not shown: ", "In every project:", "Still to be done:"),
-    *("This session so far (", "New since this session, of "),
+    *("This session so far (", "New since this session, of ", "New since the forked session, of "),
 )
 FIELDS = {
     "projects": ("name",),
@@ -88,10 +88,10 @@ def test_there_are_texts_enough() -> None:
     assert len(poison.TEXTS) == len(set(poison.TEXTS)) >= 80
 
 
-@pytest.mark.parametrize("source", ["startup", "compact", "resume"])
+@pytest.mark.parametrize("source", ["startup", "compact", "resume", "fork"])
 def test_no_stored_text_breaks_the_block(home: Path, source: str) -> None:
     conn = build(home)
-    if source == "resume":
+    if source in ("resume", "fork"):
         conn.execute("UPDATE sessions SET last_event_at = ?", (samples.NOON + 10_000,))
     for text in poison.TEXTS:
         plant(conn, text)

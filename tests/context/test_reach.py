@@ -121,14 +121,14 @@ def test_what_a_resume_has_no_room_for_is_counted(home: Path) -> None:
     known = [f"O{number}" for number in range(2, 12)]
 
     def told(*ids: str) -> tuple[int, list[str]]:
-        text = text_of(start(home, "/src/p", source="resume", session="own", known=ids))
+        text = text_of(start(home, "/src/p", source="resume", session="own", known=set(ids)))
         rest = [line for line in text.split("\n") if line.startswith("Not shown")]
         return text.count("- O"), rest
 
     shown, rest = told(*known)
     assert rest == [f"Not shown: {110 - shown} more memories are stored; see cmem search."]
     everything = [f"O{number}" for number in range(2, 122)]
-    assert start(home, "/src/p", source="resume", session="own", known=everything) == {}
+    assert start(home, "/src/p", source="resume", session="own", known=set(everything)) == {}
     # However many of the newest it was told before, what is left comes next.
     assert told(*everything[5:]) == (5, [])
     with conn:

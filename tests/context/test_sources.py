@@ -103,7 +103,6 @@ def test_a_resumed_session_gets_only_what_others_added_since(home: Path) -> None
     assert found[2].startswith("New since this session, of ")
     assert found[3:] == ["- O5 bugfix: Added since (~60 tokens)"]
     assert start(home, "/src/calc", source="resume", session="nobody") == {}
-    assert start(home, "/src/calc", source="fork", session=OWN) == {}
 
 
 def test_a_session_that_is_resumed_again_is_told_only_what_came_meanwhile(home: Path) -> None:
@@ -120,7 +119,7 @@ def test_a_session_that_is_resumed_again_is_told_only_what_came_meanwhile(home: 
     conn.close()
 
 
-@pytest.mark.parametrize("source", ["resume", "compact"])
+@pytest.mark.parametrize("source", ["resume", "compact", "fork"])
 def test_each_source_gives_the_same_bytes_again(home: Path, source: str) -> None:
     conn = samples.calc(home)
     other = samples.session(conn, 1, "other")
@@ -157,6 +156,7 @@ def test_each_source_gives_the_same_bytes_again(home: Path, source: str) -> None
         (current.CALLS, (1, 80)),
         (current.SUMMARY, (1,)),
         (current.OBSERVATIONS, (1, 30)),
+        (current.AT_WORK.format("?, ?"), (1, 2, 3, 500, 50, "claude-code", "codex")),
     ],
 )
 def test_no_statement_scans_or_sorts(home: Path, query: str, values: tuple[str | int, ...]) -> None:

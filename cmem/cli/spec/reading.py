@@ -101,6 +101,7 @@ CONTEXT = Command(
         "cmem context",
         "cmem context --explain --budget 1000",
         "cmem context --source compact --session N4",
+        "cmem context --source fork --session N4",
         "cmem context --write AGENTS.md",
     ),
     "cmem.cli.context:run",
@@ -117,7 +118,7 @@ CONTEXT = Command(
         ),
         Option(
             ("--session",),
-            "The session that goes on, for compact and resume: N4 or the host's id.",
+            "The session that goes on, for compact and resume, or is forked: N4 or the host's id.",
             metavar="ID",
         ),
         Option(("--write",), "Put the block into this file, or renew it there.", metavar="FILE"),
