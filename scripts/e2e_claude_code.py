@@ -115,7 +115,8 @@ CLIENT = Client(
 
 
 def main() -> int:
-    scenes = (installed, beside_an_install, plugin_alone, e2e_memory.large_store, recalled)
+    memory = (e2e_memory.large_store, e2e_memory.forked)
+    scenes = (installed, beside_an_install, plugin_alone, *memory, recalled)
     return e2e_play.main(CLIENT, scenes)
 
 

@@ -1,4 +1,5 @@
-"""Scenes of Claude Code about what a session is told: a large store's block, and recall."""
+"""Scenes of Claude Code about what a session is told: a large store's block, what is new to a fork,
+and recall."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ from e2e_world import (
     run_cmem,
     run_session,
     scripted_model,
+    started,
     texts,
+    wait_for,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +39,10 @@ READ = {"file_path": "{{cwd}}/calc.py"}
 TEST = {"command": "python3 -m unittest -q 2>&1", "description": "Run the tests"}
 
 ABOUT = "What was wrong with subtract in calc.py?"
+OLD = "Totals are rounded half even."
+NEW = "The calculator speaks French since version two."
+WAITS = "touch waits; until test -e noted; do sleep 0.1; done"
+WAITING = ({"tool": "Bash", "input": {"command": WAITS, "description": "Wait"}}, "Hello.")
 UNRELATED = ("write a haiku about spring rain", "continue")
 
 
@@ -93,6 +100,41 @@ def recalled(world: World, script: Sequence[Any], prompt: str) -> Iterator[Check
     found = _last(run_session(world, "try", script=failing))
     once = len(found) == 1 and "on the same failure" in found[0] and "O1 " in found[0]
     yield "a failure met before brings what followed, once", once, found
+
+
+def forked(world: World) -> Iterator[Check]:
+    """A fork is told what another session added while its parent ran"""
+    run_cmem(world, "install", "--yes")
+    run_cmem(world, "note", OLD)
+    with started(world, "hello", script=WAITING) as (_process, ended):
+        wait_for((world.project / "waits").exists, "the tool to run")
+        run_cmem(world, "note", NEW)
+        (world.project / "noted").touch()
+        parent = ended()
+    first = _blocks(parent)
+    yield "the parent begins with the block", len(first) == 1 and OLD in first[0], first
+    settled(world)
+    args = ("--resume", _name(parent), "--fork-session")
+    fork = run_session(world, "go on", script=("Done.",), args=args)
+    yield "the fork has an id of its own", _name(fork) not in ("", _name(parent)), _name(fork)
+    found = _blocks(fork)
+    news = found[1:]
+    whole = found[:1] == first and len(news) == 1 and NEW in news[0] and OLD not in news[0]
+    yield "besides that block it carries what is new, once, and nothing else", whole, found
+    settled(world)
+    for what, more in (("resumed", ()), ("forked in its turn", ("--fork-session",))):
+        args = ("--resume", _name(fork), *more)
+        same = _blocks(run_session(world, "and on", script=("Done.",), args=args))
+        yield f"{what}, it is told nothing again", same == found, same
+
+
+def _name(session: Session) -> str:
+    return str(next((one["session_id"] for one in session.events if "session_id" in one), ""))
+
+
+def _blocks(session: Session) -> list[str]:
+    """The blocks in the first request, those of what was said before included."""
+    return _told(session.requests[0]).blocks if session.requests else []
 
 
 def _last(session: Session) -> list[str]:
