@@ -155,6 +155,6 @@ def since(
         rows = back(conn, rows, files, pieces[1:], met=met, left=left)
     read.total = len(found)
     gather.rank_into(
-        conn, read, rows, files=files, branch=place.branch, activation=activation, parts=None
+        conn, read, rows, files=files, branch=place.branch, activation=activation, parts=parts
     )
     return read

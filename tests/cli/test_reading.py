@@ -261,6 +261,10 @@ def test_context_of_what_goes_on_leaves_out_what_was_told(
     resumed = ("context", "--source", source, "--session", "N1")
     found = support.run_json(*resumed, cwd=stored)["items"]
     assert [one["id"] for one in found] == ["O4", "O3"]
+    assert [one["why"] for one in found] == ["recent", "recent"]
+    assert ok(*resumed, "--explain", cwd=stored).endswith(
+        "O3: recent x0.9885, bugfix x1.30 = 1.29\n"
+    )
     heading = "forked" if source == "fork" else "this"
     assert f"New since {heading} session, of " in ok(*resumed, cwd=stored).replace("the ", "")
     shown.claim(str(home), "5f7d2c1a-0000-4000-8000-000000000001", ["O3"])
