@@ -51,6 +51,8 @@ GROUPS = (
     ("cmem.errors",),
     ("cmem.context.shown",),
     ("cmem.context.reach",),
+    ("cmem.context.parents",),
+    ("cmem.spooled",),
     (
         *(
             "cmem.context.unasked",

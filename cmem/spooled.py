@@ -1,4 +1,4 @@
-"""What waits in the spool: reading it, and taking it out. HOT after a compaction."""
+"""What waits in the spool: reading it, and taking it out. HOT where a session goes on."""
 
 import os
 
@@ -8,15 +8,23 @@ from cmem import paths, spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import Any
 
     from cmem.model import Entry
+
+    # its host's id, when its first event was captured and where: cwd, repository, CMEM_PROJECT
+    Session = tuple[str, int, str, tuple[str, str, str, str], str]
 
 DRAIN_WAIT_MS = 5_000
 
 _BATCH = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_common_dir, branch,
     commit_sha, project_env, payload FROM spool WHERE id > ? ORDER BY id LIMIT ?"""
 
+# A session with the place of its first event, if it did something in a time.
+_SESSIONS = """SELECT session, min(captured_at), cwd, repo_root, repo_common_dir, branch, commit_sha,
+        project_env
+    FROM spool WHERE session <> '' AND {} GROUP BY session HAVING {} ORDER BY 2"""
 # As bytes: half of a character, which JSON can spell, is no text.
 _TEXTS = """WITH places(host, event, path) AS (VALUES {})
     SELECT CAST(substr(CASE WHEN NOT json_valid(told) THEN ''
@@ -93,21 +101,56 @@ def texts(
 ) -> list[str]:
     """The beginnings of what the newest waiting events of a session say at one of the places
     (host, event, path), newest first; [] where the spool cannot be read at once."""
-    path = paths.spool_db(home)
     query = _TEXTS.format(", ".join(["(?, ?, ?)"] * len(places)))
-    bindings = [*[part for place in places for part in place], size, session, limit]
+    asked = [part for place in places for part in place]
+    said = [
+        one
+        for (one,) in _read(home, query, [*asked, size, session, limit])
+        if isinstance(one, bytes)
+    ]
+    return [one.decode("utf-8", "replace") for one in said if one]
+
+
+def session(home: str, name: str) -> "Session | None":
+    """The session of that id as far as it waits; None where nothing of it does, or the spool
+    cannot be read at once."""
+    return next(iter(_sessions(home, "session = ?", having="1", bindings=[name])), None)
+
+
+def sessions_at_work(
+    home: str, hosts: "Collection[str]", *, since: int, until: int, but: "Collection[str]"
+) -> "list[Session]":
+    """The waiting sessions of some hosts of which an event was captured in that time that is none
+    of ``but``; [] where the spool cannot be read at once."""
+    of = f"host IN ({_marks(hosts)})"
+    during = f"max(captured_at BETWEEN ? AND ? AND event NOT IN ({_marks(but)}))"
+    return _sessions(home, of, having=during, bindings=[*hosts, since, until, *but])
+
+
+def _sessions(
+    home: str, which: str, *, having: str, bindings: "Sequence[str | int]"
+) -> "list[Session]":
+    found = _read(home, _SESSIONS.format(which, having), bindings)
+    return [(row[0], row[1], row[2], (row[3], row[4], row[5], row[6]), row[7]) for row in found]
+
+
+def _marks(values: "Collection[str]") -> str:
+    return ", ".join("?" * len(values))
+
+
+def _read(home: str, query: str, bindings: "Sequence[str | int]") -> "list[tuple[Any, ...]]":
+    """The rows of the spool that are to be had at once."""
+    path = paths.spool_db(home)
     try:
         if not os.path.exists(path) or not os.path.getsize(path):
             return []
         conn = spool.connect(path, apsw.SQLITE_OPEN_READONLY)
         try:
-            found = conn.execute(query, bindings).fetchall()
+            return conn.execute(query, bindings).fetchall()
         finally:
             conn.close()
     except (apsw.Error, OSError):
         return []
-    said = [one for (one,) in found if isinstance(one, bytes)]
-    return [one.decode("utf-8", "replace") for one in said if one]
 
 
 def counts(home: str) -> tuple[int, int, int]:

@@ -155,6 +155,7 @@ HOT = (
         "context.inject",
         "context.watch",
         "context.links",
+        "context.parents",
         "context.rehydrate",
         "context.price",
         "context.recall",

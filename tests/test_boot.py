@@ -91,7 +91,8 @@ def test_a_session_that_goes_on_loads_one_group_more(home: Path, source: str) ->
     given = {"session_id": session, "cwd": "/src/calc", "source": source}
     payload = payload_bytes({**given, "seconds_since_last_response": 1})
     more = {"cmem.store.current", "cmem.context.rehydrate", "cmem.context.so_far", "cmem.spooled"}
-    more |= {"cmem.context.reach", "cmem.context.shown"} if source != "compact" else set()
+    if source != "compact":
+        more |= {"cmem.context.parents", "cmem.context.reach", "cmem.context.shown"}
     assert loaded(home, "SessionStart", payload) == (START | more, [])
 
 

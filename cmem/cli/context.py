@@ -15,6 +15,7 @@ from cmem.store import current
 if TYPE_CHECKING:
     import apsw
 
+WHOLE = ("startup", "clear")
 SOURCES = ("startup", "clear", "compact", "resume", "fork")
 
 
@@ -25,6 +26,8 @@ def run(values: Mapping[str, Any]) -> int:
         raise UsageError(f"no such source: {source}; known: {', '.join(SOURCES)}")
     if values["budget"] is not None and values["budget"] < 1:
         raise UsageError("--budget must be at least 1")
+    if values["project"] and (values["session"] or source not in WHOLE):
+        raise UsageError("--project shows the whole block; --session and --source go without it")
     if values["write"] is not None and values["remove"] is not None:
         raise UsageError("--write and --remove cannot go together")
     if "" in (values["write"], values["remove"]):

@@ -77,14 +77,14 @@ def for_directory(
     own = _running(conn, session) if session and source in ("compact", "resume", "fork") else None
     only_in = cwd if identity[1] == families.UNSORTED else ""
     if source in ("resume", "fork"):
-        if project is None or (own is None and answered is None):
+        if project is None:
             return Read(identity[2])
         from cmem.context import reach
 
-        place = reach.Place(project, branch, only_in, source=source)
-        known = set() if known is None else known
-        begun = reach.beginning(conn, place, own, answered, home=home, known=known)
-        return reach.since(conn, place, begun, known, activation=activation, parts=parts)
+        place = reach.Place(project, branch, only_in, source=source, session=session, home=home)
+        return reach.news(
+            conn, place, own, answered, known=known, activation=activation, parts=parts
+        )
     if project is None:
         read = Read(identity[2])
         _add_wide(conn, read, [])

@@ -12,24 +12,23 @@ if TYPE_CHECKING:
 
     import apsw
 
-    # From when on, and whose memories are none of the news.
-    Since = tuple[int, list[int]]
+    from cmem.context.parents import Since
 
 # So often as many as ``select.CANDIDATES`` are read.
 WINDOWS = 4
-# The host rounds to whole seconds, and the end of a turn is stored as the time of its hook: within
-# 0.4 s of the last answer with a client that has nothing else to do, and so much with others.
-EARLIER_MS, LATER_MS = 5_000, 3_000
 
 
 class Place:
     """Where a session goes on; ``only_in``: of sessions that began in that directory; ``source``:
-    resume or fork."""
+    resume or fork; ``session``: the host's id of it, "" of a fork."""
 
-    __slots__ = ("branch", "only_in", "project", "source")
+    __slots__ = ("branch", "home", "only_in", "project", "session", "source")
 
-    def __init__(self, project: int, branch: str, only_in: str, *, source: str) -> None:
+    def __init__(
+        self, project: int, branch: str, only_in: str, *, source: str, session: str, home: str
+    ) -> None:
         self.project, self.branch, self.only_in, self.source = project, branch, only_in, source
+        self.session, self.home = session, home
 
 
 def older(
@@ -79,47 +78,26 @@ def back(
     return [*rows, *spare[:left]]
 
 
-def beginning(
+def news(
     conn: "apsw.Connection",
     place: Place,
     own: tuple[int, int, str] | None,
     answered: int | None,
     *,
-    home: str,
-    known: set[str],
-) -> "Since":
-    """Where the news begin for a session that goes on: with itself, with the one that it was forked
-    from, or, where neither is known, with its last answer. ``known`` gets what a parent was told
-    that was found."""
-    if own is not None:
-        return own[1], [own[0]]
-    at = answered or 0
-    if place.source != "fork":
-        return at, []
-    parents = _parents(conn, place, at)
-    if len(parents) != 1:  # whoever it was knows what it has done
-        return at, [ref for ref, _at, _host_id in parents]
-    from cmem.context import shown
+    known: set[str] | None,
+    activation: bool,
+    parts: bool | None,
+) -> gather.Read:
+    """What is new to a session that goes on. ``own``: it or, of a fork that was asked about, its
+    parent, as it is stored; ``answered``: when that one was last answered. ``known``: what it was
+    told; what a parent was told that is found comes to it."""
+    from cmem.context import parents
 
-    ref, at, host_id = parents[0]
-    known |= shown.read(home, host_id)
-    return at, [ref]
-
-
-def _parents(conn: "apsw.Connection", place: Place, answered: int) -> "list[tuple[int, int, str]]":
-    """The sessions whose agent did something when a fork's parent was last answered."""
-    from cmem.hosts.wire import HOSTS
-    from cmem.store import current
-
-    hosts = [name for name, wire in HOSTS.items() if wire.rested]
-    family = families.family(conn, place.project)
-    found = current.at_work(
-        conn, family, hosts, since=answered - EARLIER_MS, until=answered + LATER_MS
-    )
-    if place.only_in:
-        here = recent.sessions_in(conn, {one[0] for one in found}, place.only_in)
-        found = [one for one in found if one[0] in here]
-    return found
+    known = set() if known is None else known
+    begun = parents.beginning(conn, place, own, answered, known=known)
+    if begun is None:  # nobody can say
+        return gather.Read(recent.name_of(conn, place.project)[0])
+    return since(conn, place, begun, known, activation=activation, parts=parts)
 
 
 def since(

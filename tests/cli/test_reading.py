@@ -118,6 +118,8 @@ USAGE = {
     "command": (["serach"], 2),
     "timeline": (["timeline", "--before", "-1"], 2),
     "source": (["context", "--source", "dream"], 2),
+    "source of a project": (["context", "--project", "calc", "--source", "fork"], 2),
+    "session of a project": (["context", "--project", "calc", "--session", "N1"], 2),
     "session": (["search", "a", "--session", "N99"], 1),
     "budget": (["context", "--budget", "-5"], 2),
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import capturing
 import hookrun
 import pytest
 import samples
@@ -15,7 +16,7 @@ from context.test_block import start
 from context.test_sources import LATER, OWN, middle
 from support import ROOT, payload_bytes
 
-from cmem import intake, spool
+from cmem import intake, spooled
 from cmem.context import shown, tell
 from cmem.hosts.wire import HOSTS
 from cmem.store import current
@@ -354,14 +355,92 @@ def test_a_fork_in_a_folder_that_is_switched_off_is_told_nothing(
     assert len(hookrun.entries(home)) == 1
 
 
-def test_a_parent_that_waits_in_the_spool_is_not_looked_for_there(home: Path) -> None:
-    hookrun.ready(home)
+# --- what waits in the spool ---------------------------------------------------------
+
+
+def waits(
+    home: Path,
+    at: int,
+    session: str = OWN,
+    event: str = "Stop",
+    *,
+    host: str = "claude-code",
+    **fields: Any,
+) -> None:
+    """An event that was captured then and is not stored yet."""
+    if not (home / "spool.db").exists():
+        spooled.create(str(home)).close()
+    given = {"session_id": session, "cwd": "/src/calc", "hook_event_name": event, "at": at}
+    capturing.put(home, event, given | fields, at, host=host)
+
+
+def test_a_parent_whose_last_turn_waits_to_be_stored_is_found(home: Path) -> None:
     conn = samples.calc(home)
-    at = now() - 60_000
-    added(conn, "before", "Before it", at - samples.HOUR)
-    added(conn, "after", "After it", at + 30_000)
+    added(conn, "before", "Before it", NOON - samples.HOUR)
+    added(conn, "beside", "Beside it", NOON + samples.HOUR)
     conn.close()
-    spool.create(str(home)).close()
-    stop = {"session_id": "waits", "cwd": "/src/calc", "hook_event_name": "Stop"}
-    hookrun.fire(home, "Stop", payload_bytes(stop))
-    assert fired(home, "fork") == ["After it"]
+    waits(home, LATER)
+    assert fork(home, LATER + 400) == ["Beside it"]
+    assert fork(home, LATER + 6_000) == []
+
+
+def test_a_parent_of_which_nothing_is_stored_is_found(home: Path) -> None:
+    conn = samples.calc(home)
+    added(conn, "before", "Before it", NOON + samples.HOUR)
+    added(conn, "beside", "Beside it", LATER - 30_000)
+    conn.close()
+    waits(home, LATER - 60_000, "new", "SessionStart", source="startup")
+    waits(home, LATER - 50_000, "new", "UserPromptSubmit", prompt="go on")
+    waits(home, LATER, "new")
+    known: set[str] = set()
+    shown.claim(str(home), "new", ["file:12"])
+    assert fork(home, LATER + 400, known=known) == ["Beside it"]
+    assert known == {"file:12"}
+
+
+def test_neither_a_start_nor_another_place_or_host_makes_a_parent_of_what_waits(home: Path) -> None:
+    conn = samples.calc(home)
+    added(conn, "beside", "Beside it", LATER - 30_000)
+    added(conn, "after", "After it", LATER + 30_000)
+    conn.close()
+    waits(home, LATER, NEW, "SessionStart", source="fork")
+    waits(home, LATER, "elsewhere", cwd="/src/other")
+    waits(home, LATER, "other", host="codex")
+    assert fork(home, LATER) == ["After it"]
+    waits(home, LATER)
+    assert fork(home, LATER) == ["After it", "Beside it"]
+
+
+def test_of_several_the_one_that_was_nearest_to_the_answer_is_the_parent(home: Path) -> None:
+    conn = samples.calc(home)
+    added(conn, "beside", "Beside it", LATER - 30_000)
+    added(conn, "after", "After it", LATER + 30_000)
+    conn.close()
+    waits(home, LATER)
+    waits(home, LATER - 60_000, "twin")
+    waits(home, LATER - 3_000, "twin")
+    assert fork(home, LATER) == ["After it", "Beside it"]
+    assert fork(home, LATER - 3_000) == ["After it", "Beside it"]
+    assert fork(home, LATER - 1_500) == ["After it"]
+
+
+def test_a_resume_of_a_session_that_waits_to_be_stored_tells_what_came_since(home: Path) -> None:
+    conn = samples.calc(home)
+    added(conn, "before", "Before it", NOON + samples.HOUR)
+    added(conn, "beside", "Beside it", LATER + 30_000)
+    conn.close()
+    waits(home, LATER, "new", "SessionStart", source="startup")
+    waits(home, LATER + 60_000, "new")
+    for answered in (None, LATER + 60_000):
+        given = {"source": "resume", "session": "new", "answered": answered}
+        assert told(start(home, "/src/calc", **given)) == ["Beside it"]
+    assert start(home, "/src/calc", source="resume", session="another") == {}
+
+
+def test_a_spool_that_cannot_be_read_is_no_hindrance(home: Path) -> None:
+    conn = samples.calc(home)
+    added(conn, "after", "After it", LATER + 30_000)
+    conn.close()
+    (home / "spool.db").write_bytes(b"no database" * 99)
+    assert fork(home, LATER) == ["After it"]
+    assert start(home, "/src/calc", source="resume", session="new") == {}
