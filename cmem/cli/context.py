@@ -21,17 +21,7 @@ SOURCES = ("startup", "clear", "compact", "resume", "fork")
 
 def run(values: Mapping[str, Any]) -> int:
     """Print the block the next session in this directory starts with."""
-    source = values["source"]
-    if source not in SOURCES:
-        raise UsageError(f"no such source: {source}; known: {', '.join(SOURCES)}")
-    if values["budget"] is not None and values["budget"] < 1:
-        raise UsageError("--budget must be at least 1")
-    if values["project"] and (values["session"] or source not in WHOLE):
-        raise UsageError("--project shows the whole block; --session and --source go without it")
-    if values["write"] is not None and values["remove"] is not None:
-        raise UsageError("--write and --remove cannot go together")
-    if "" in (values["write"], values["remove"]):
-        raise UsageError("the name of a file is missing")
+    _check(values)
     if values["remove"]:
         from cmem.cli import agents_file  # what few calls need
 
@@ -44,6 +34,7 @@ def run(values: Mapping[str, Any]) -> int:
     # What is asked for by its name is not what a session in this folder would be given.
     why = "" if values["project"] else off.why()
     # Which session goes on, or was forked, is only known where one is named.
+    source = values["source"]
     silent = source in inject.GOES_ON and not values["session"]
     if silent or why:
         text, tokens, chosen = "", 0, []
@@ -70,6 +61,21 @@ def run(values: Mapping[str, Any]) -> int:
         told = (output.plain(f"{ref}: {why}")[0][0] for ref, why in chosen)
         output.write_lines([(line, "dim")] for line in told)
     return 0
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    """UsageError where what was asked for does not go together."""
+    source = values["source"]
+    if source not in SOURCES:
+        raise UsageError(f"no such source: {source}; known: {', '.join(SOURCES)}")
+    if values["budget"] is not None and values["budget"] < 1:
+        raise UsageError("--budget must be at least 1")
+    if values["project"] and (values["session"] or source not in WHOLE):
+        raise UsageError("--project shows the whole block; --session and --source go without it")
+    if values["write"] is not None and values["remove"] is not None:
+        raise UsageError("--write and --remove cannot go together")
+    if "" in (values["write"], values["remove"]):
+        raise UsageError("the name of a file is missing")
 
 
 def _coloured(text: str) -> list[output.Line]:
