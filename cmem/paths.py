@@ -38,6 +38,15 @@ def is_shared_memory_fatal(path: str) -> bool:
     return found.f_bsize < 4096 and found.f_bavail * found.f_frsize < 65_536
 
 
+def is_full(place: str) -> bool:
+    """Whether hardly anything can be written to the disk that a place is on."""
+    try:
+        found = os.statvfs(place)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < 65_536
+
+
 def memory_db(home: str) -> str:
     return home + "/memory.db"
 

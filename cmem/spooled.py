@@ -27,9 +27,9 @@ _SESSIONS = """SELECT session, min(captured_at), cwd, repo_root, repo_common_dir
     FROM spool WHERE session <> '' AND {} GROUP BY session HAVING {} ORDER BY 2"""
 # As bytes: half of a character, which JSON can spell, is no text.
 _TEXTS = """WITH places(host, event, path) AS (VALUES {})
-    SELECT CAST(substr(CASE WHEN NOT json_valid(told) THEN ''
+    SELECT captured_at, CAST(substr(CASE WHEN NOT json_valid(told) THEN ''
         WHEN json_type(told, path) = 'text' THEN told ->> path END, 1, ?) AS BLOB)
-    FROM (SELECT s.id, p.path, CAST(s.payload AS TEXT) AS told
+    FROM (SELECT s.id, s.captured_at, p.path, CAST(s.payload AS TEXT) AS told
         FROM spool s CROSS JOIN places p ON p.host = s.host AND p.event = s.event
         WHERE s.session = ? ORDER BY s.id DESC LIMIT ?) ORDER BY id DESC"""
 
@@ -98,17 +98,15 @@ def finish(conn: apsw.Connection) -> None:
 
 def texts(
     home: str, session: str, places: "Sequence[tuple[str, str, str]]", *, size: int, limit: int
-) -> list[str]:
-    """The beginnings of what the newest waiting events of a session say at one of the places
-    (host, event, path), newest first; [] where the spool cannot be read at once."""
+) -> list[tuple[int, str]]:
+    """When the newest waiting events of a session were captured and how that begins which they say
+    at one of the places (host, event, path), newest first; [] where the spool cannot be read at
+    once."""
     query = _TEXTS.format(", ".join(["(?, ?, ?)"] * len(places)))
     asked = [part for place in places for part in place]
-    said = [
-        one
-        for (one,) in _read(home, query, [*asked, size, session, limit])
-        if isinstance(one, bytes)
-    ]
-    return [one.decode("utf-8", "replace") for one in said if one]
+    found = _read(home, query, [*asked, size, session, limit])
+    said = [(at, one.decode("utf-8", "replace")) for at, one in found if isinstance(one, bytes)]
+    return [one for one in said if one[1]]
 
 
 def session(home: str, name: str) -> "Session | None":

@@ -11,7 +11,7 @@ import stat
 import sys
 import time
 
-from cmem import data_home, settings
+from cmem import data_home, paths, settings
 from cmem.context.health import DAMAGED
 from cmem.errors import BusyError, CmemError, ConfigError
 from cmem.privacy import environment
@@ -143,11 +143,7 @@ def _unfit_home(error: Exception) -> str:
 
 
 def _is_disk_full() -> bool:
-    try:
-        found = os.statvfs(data_home.find(settings.environment()))
-    except OSError:
-        return False
-    return found.f_bavail * found.f_frsize < 65_536
+    return paths.is_full(data_home.find(settings.environment()))
 
 
 def _file_at_fault(error: Exception) -> str:

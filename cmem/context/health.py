@@ -9,6 +9,7 @@ SPOOL_DAMAGED = (
     "captured events wait in spill files because spool.db is damaged; run `cmem compress`"
 )
 
+FULL = "nothing is kept, because the disk is full: free some space"
 BEGIN = ": go on working, or begin with `cmem note` or `cmem import`"
 BAD_CONFIG = "config.toml cannot be read; `cmem status` says what is wrong with it"
 

@@ -52,15 +52,23 @@ def claim(home: str, session: str, names: "Iterable[str]") -> set[str]:
 
 
 def begin(home: str, session: str, names: "Iterable[str]") -> None:
-    """The session knows these and nothing else; files of a week ago go."""
+    """The session knows these and nothing else."""
     fd = _open(_path(home, session), os.O_WRONLY | os.O_TRUNC)
     try:
         _write(fd, names)
     finally:
         os.close(fd)
+
+
+def sweep(home: str) -> None:
+    """Sessions that were told nothing for a week are forgotten."""
     folder = f"{home}/{FOLDER}"
     oldest = time.time() - KEPT_S
-    for name in os.listdir(folder):
+    try:
+        names = os.listdir(folder)
+    except OSError:  # nobody was ever told anything
+        return
+    for name in names:
         try:
             if os.stat(f"{folder}/{name}").st_mtime < oldest:
                 os.unlink(f"{folder}/{name}")

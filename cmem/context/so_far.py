@@ -1,19 +1,26 @@
-"""What a session that was compacted was asked and has done, read from the store and the spool. HOT
+"""What a session that was compacted was asked and has done, read from the store, the spool and its files. HOT
 after a compaction only.
 """
 
+import os
+
+from cmem import paths
 from cmem.context import rehydrate
 from cmem.hosts.wire import NOTIFICATION
 from cmem.store import current
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     import apsw
 
 # So many prompts may wait, and so much of each is looked at.
 WAITING = 1_000
 LOOKED_AT = 2_000
 CALLS = 80
+# So many of the newest files are read.
+FILES = 20
 PRIVATE = "[private]"
 
 
@@ -24,7 +31,7 @@ def of(
     home: str,
     session: str,
 ) -> "rehydrate.SoFar":
-    """The session as far as it is stored, and the prompts of it that wait in the spool. ``conn``:
+    """The session as far as it is stored, and the prompts of it that wait to be. ``conn``:
     None where nothing has ever been stored."""
     found = rehydrate.SoFar()
     found.waiting = _waiting(home, session) if home else []
@@ -87,9 +94,36 @@ def _waiting(home: str, session: str) -> list[str]:
         if kind == "prompt"
     ]
     found = spooled.texts(home, session, places, size=LOOKED_AT, limit=WAITING)
+    if _has_files(home):
+        found += _in_files(home, session, {one[:2] for one in places})
+        found.sort(reverse=True)
     # Of a private prompt nothing but a mark is left.
     return [
         text
-        for text in map(str.strip, found)
+        for text in (told.strip() for _at, told in found)
         if text.replace(PRIVATE, "").strip() and not text.startswith(NOTIFICATION)
     ]
+
+
+def _has_files(home: str) -> bool:
+    """Whether events lie in files, as what is too large for the spool does."""
+    try:
+        return bool(os.listdir(paths.spill_dir(home)))
+    except OSError:
+        return False
+
+
+def _in_files(
+    home: str, session: str, prompts: "Container[tuple[str, str]]"
+) -> list[tuple[int, str]]:
+    """When the session's prompts among the newest files were captured, and how they begin."""
+    from cmem import eid, spill, spool
+    from cmem.hosts.wire import HOSTS
+
+    found: list[tuple[int, str]] = []
+    for _path, entry in spill.look(home, limit=FILES):
+        if (entry.host, entry.event) in prompts:
+            told = spool.fields(entry.payload.decode("utf-8", "replace"), HOSTS[entry.host].paths)
+            if told is not None and eid.safe_id(told[0]) == session:
+                found.append((entry.captured_at, told[3][:LOOKED_AT]))
+    return found

@@ -96,6 +96,8 @@ def _start(
         shown.begin(home, taken.session, [*told, *known])
     elif told and (resumed or forked):
         shown.claim(home, taken.session, told)
+    if resumed or forked or recalls:
+        shown.sweep(home)
     return out
 
 

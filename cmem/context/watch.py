@@ -18,6 +18,10 @@ def outside(home: str, *, oldest: int | None, now: int) -> str:
         from cmem.context import health  # what nearly no session start needs
 
         return health.unwritable(home)
+    if oldest is None and paths.is_full(home):  # the spool did not take this very start
+        from cmem.context import health
+
+        return health.FULL
     return _spilled(home, oldest, now) or _config(home)
 
 

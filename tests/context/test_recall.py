@@ -347,6 +347,7 @@ def test_a_file_of_what_was_told_goes_after_a_week(home: Path) -> None:
     (old,) = (home / shown.FOLDER).iterdir()
     os.utime(old, (1, 1))
     shown.begin(str(home), "new", ["O2"])
+    shown.sweep(str(home))
     assert shown.claim(str(home), "new", ["O3"]) == set()
     assert shown.read(str(home), "new") == {"O2", "O3"}
     assert shown.read(str(home), "old") == set()

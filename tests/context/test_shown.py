@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import hookrun
 import pytest
 import samples
 from context.test_recall import PROMPT, ask, refs
-from support import ROOT, clean_env
+from support import ROOT, clean_env, payload_bytes
 
 from cmem.context import shown
 
@@ -55,6 +57,21 @@ def test_a_name_that_a_full_disk_has_cut_spoils_no_other(home: Path) -> None:
         out.write("O77")
     assert shown.claim(str(home), "s", ["O2"]) == set()
     assert shown.read(str(home), "s") == {"O1", "O77", "O2"}
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "fork"])
+def test_a_start_forgets_who_was_told_nothing_for_a_week(home: Path, source: str) -> None:
+    hookrun.ready(home)
+    samples.calc(home).close()
+    if source == "startup":
+        (home / "config.toml").write_text("recall_prompts = true\n")
+    shown.sweep(str(home))  # before there is anything
+    shown.begin(str(home), "old", ["O1"])
+    (old,) = (home / shown.FOLDER).iterdir()
+    os.utime(old, (1, 1))
+    given = {"session_id": "new", "cwd": "/src/calc", "source": source}
+    hookrun.fire(home, "SessionStart", payload_bytes(given))
+    assert not old.exists()
 
 
 def test_what_cannot_be_written_down_is_not_told(home: Path) -> None:

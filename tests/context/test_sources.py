@@ -9,7 +9,7 @@ import hookrun
 import pytest
 import samples
 from context.test_block import lines_of, start, text_of
-from support import payload_bytes
+from support import payload_bytes, run_cmem
 
 from cmem import spooled, tokens
 from cmem.context import block, inject, select
@@ -117,6 +117,19 @@ def test_a_session_that_is_resumed_again_is_told_only_what_came_meanwhile(home: 
         assert middle(json.loads(done.stdout))[1:] == [f"- O{number} bugfix: {title} (~60 tokens)"]
         assert hookrun.silent(hookrun.fire(home, "SessionStart", raw))
     conn.close()
+
+
+def test_a_note_that_a_session_has_written_itself_is_not_new_to_it(home: Path) -> None:
+    samples.calc(home).close()
+    told = "Releases are cut from the branch stable."
+    for session, text in ((OWN, told), ("other", "Told by another.")):
+        run_cmem("note", text, "--project", "calc", CLAUDE_CODE_SESSION_ID=session)
+    hookrun.ready(home)
+    given = {"session_id": OWN, "cwd": "/src/calc", "source": "resume"}
+    done = hookrun.fire(home, "SessionStart", payload_bytes(given))
+    assert [line for line in middle(json.loads(done.stdout)) if line.startswith("- ")] == [
+        "- O4 note: Told by another. (~5 tokens)"
+    ]
 
 
 @pytest.mark.parametrize("source", ["resume", "compact", "fork"])

@@ -14,7 +14,7 @@ from context.test_block import start
 from context.test_sources import LATER, middle
 from support import payload_bytes
 
-from cmem import spooled
+from cmem import spill, spooled
 
 
 def asked(home: Path, session: str, *texts: str) -> None:
@@ -25,6 +25,18 @@ def asked(home: Path, session: str, *texts: str) -> None:
         name = f"{session}-{number}-{text[:9]}"
         payload = {"session_id": session, "cwd": "/src/p", "prompt": text, "prompt_id": name}
         capturing.put(home, "UserPromptSubmit", payload, LATER + number * 1000)
+
+
+def in_a_file(home: Path, session: str, at: int, text: str) -> None:
+    """A prompt that the spool could not take."""
+    payload = {"session_id": session, "cwd": "/src/p", "prompt": text, "prompt_id": text[:9]}
+    spill.write(
+        str(home),
+        host="claude-code",
+        event="UserPromptSubmit",
+        captured_at=at,
+        payload=payload_bytes(payload),
+    )
 
 
 def stored(home: Path, count: int) -> None:
@@ -108,3 +120,21 @@ def test_the_hook_tells_them_where_there_is_no_store_yet(home: Path) -> None:
     raw = payload_bytes({"hook_event_name": "SessionStart", **given, "source": "compact"})
     document = json.loads(hookrun.fire(home, "SessionStart", raw).stdout)
     assert middle(document) == [NOTHING_STORED, "- asked, not stored yet: The goal"]
+
+
+def test_a_prompt_that_lies_in_a_file_is_told_in_its_place(home: Path) -> None:
+    stored(home, 1)
+    asked(home, "s", "first", "third")
+    in_a_file(home, "s", LATER + 500, "second " + "and more " * 40_000)
+    in_a_file(home, "s", LATER + 2_000, "<private>secret</private>")
+    in_a_file(home, "another", LATER + 3_000, "not mine")
+    (home / "spill" / "1-2-3.event").write_bytes(b"no event")
+    lines = told(home)
+    assert lines[2].startswith("- asked, not stored yet: second and more and more ")
+    assert len(lines.pop(2)) < 700
+    assert lines == [
+        SESSION,
+        "- asked, not stored yet: third",
+        "- asked, not stored yet: first",
+        "- P1 asked first: stored 1",
+    ]

@@ -404,6 +404,8 @@ def test_on_a_full_disk_what_is_remembered_is_told_and_what_comes_is_counted(
     start = {"session_id": "new", "cwd": "/src/calc", "source": "startup"}
     done = sh(line(home, "SessionStart"), json.dumps(start).encode(), quiet())
     assert (done.returncode, b"Fixed subtract" in done.stdout, done.stderr) == (0, True, b"")
+    full = "cmem: nothing is kept, because the disk is full: free some space"
+    assert json.loads(done.stdout)["systemMessage"] == full
     assert silent(sh(line(home, "PostToolUse"), tool("b"), quiet()))
     assert spooled.counts(str(home)) == (1, 0, 2)
     done = run_cmem("note", "one more", CMEM_HOME=str(home))
