@@ -50,7 +50,7 @@ GROUPS = (
     ("cmem.context.health",),
     ("cmem.errors",),
     ("cmem.context.shown",),
-    ("cmem.context.reach",),
+    ("cmem.store.further", "cmem.context.reach"),
     ("cmem.context.parents",),
     ("cmem.spooled",),
     (

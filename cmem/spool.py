@@ -128,7 +128,7 @@ def append(
         values = (eid, host, event, session, captured_at, cwd, *repo, project_env, digest)
         conn.execute(_INSERT, (*values, payload))
         new = conn.changes() > 0
-        first = None if oldest is None else conn.execute(OLDEST).get
+        first = 0 if oldest is None else conn.execute(OLDEST).get
         conn.execute("COMMIT")
         if oldest is not None:
             oldest.append(first)

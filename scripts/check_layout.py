@@ -203,6 +203,7 @@ HOT = (
         "store.current",
         "store.functions",
         "store.families",
+        "store.further",
         "store.matching",
         "store.recent",
         "context.reach",

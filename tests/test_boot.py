@@ -93,6 +93,7 @@ def test_a_session_that_goes_on_loads_one_group_more(home: Path, source: str) ->
     more = {"cmem.store.current", "cmem.context.rehydrate", "cmem.context.so_far", "cmem.spooled"}
     if source != "compact":
         more |= {"cmem.context.parents", "cmem.context.reach", "cmem.context.shown"}
+        more |= {"cmem.store.further"}
     assert loaded(home, "SessionStart", payload) == (START | more, [])
 
 

@@ -13,7 +13,7 @@ from cmem import here, off, repo, settings, spooled
 from cmem.cli import off as switched
 from cmem.cli import output, place
 from cmem.plural import counted
-from cmem.store import projects, recent
+from cmem.store import further, projects, recent
 
 if TYPE_CHECKING:
     from cmem.project import Identity
@@ -64,7 +64,7 @@ def _counted(identity: Identity) -> tuple[str, int, int]:
             return identity[2], 0, 0
         family = projects.family(conn, project)
         items = recent.open_items(conn, family, MAX_ITEMS)
-        return recent.name_of(conn, project)[0], recent.count(conn, family), len(items)
+        return recent.name_of(conn, project)[0], further.count(conn, family), len(items)
     finally:
         conn.close()
 

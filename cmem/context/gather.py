@@ -210,8 +210,10 @@ def key(conn: "apsw.Connection | None") -> bytes:
 def keep_only(
     conn: "apsw.Connection", read: Read, rows: list["recent.Observation"], cwd: str
 ) -> list["recent.Observation"]:
+    from cmem.store import further
+
     met = {row[6] for row in rows} | {row[1] for row in read.summaries}
-    here = recent.sessions_in(conn, met, cwd)
+    here = further.sessions_in(conn, met, cwd)
     read.summaries = [row for row in read.summaries if row[1] in here]
     return [row for row in rows if row[6] in here]
 
@@ -243,8 +245,9 @@ def rank_into(
 
 def _met(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, list[int]]:
     from cmem.context import activation
+    from cmem.store import further
 
-    stored = recent.reinforced(conn, ids)
+    stored = further.reinforced(conn, ids)
     return {ref: activation.days(dates) for ref, dates in stored.items()}
 
 

@@ -146,8 +146,9 @@ def _trouble(conn: "apsw.Connection") -> str:
     if oldest is None or now - oldest <= watch.DAY_MS:
         return ""
     from cmem.context import health
+    from cmem.store import further
 
-    return health.stalled(oldest_pending=oldest, last_success=recent.last_success(conn), now=now)
+    return health.stalled(oldest_pending=oldest, last_success=further.last_success(conn), now=now)
 
 
 def document(text: str, message: str, *, event: str = "SessionStart") -> bytes:

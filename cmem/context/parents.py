@@ -4,7 +4,7 @@ No host says whose fork a session is, but Claude Code says how long ago that one
 who was at work then, in the store or in the spool, is the parent. HOT after a resume or a fork.
 """
 
-from cmem.store import families, recent
+from cmem.store import families, further
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _at_work(conn: "apsw.Connection", place: "Place", *, since: int, until: int)
     family = families.family(conn, place.project)
     found = current.at_work(conn, family, hosts, since=since, until=until)
     if place.only_in:
-        here = recent.sessions_in(conn, {one[0] for one in found}, place.only_in)
+        here = further.sessions_in(conn, {one[0] for one in found}, place.only_in)
         found = [one for one in found if one[0] in here]
     stored = {host_id for _ref, _at, host_id in found}
     waiting = _waiting(conn, place, hosts, since=since, until=until) if place.home else ()

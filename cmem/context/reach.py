@@ -4,7 +4,7 @@ Loaded where the newest say too little of their own, and after a compaction or a
 """
 
 from cmem.context import gather, select
-from cmem.store import families, recent
+from cmem.store import families, further, recent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def older(
 ) -> "Iterator[list[recent.Observation]]":
     """What was made before the last of the newest, by other sessions, in pieces."""
     for _ in range(WINDOWS - 1):
-        found = recent.others(
+        found = further.others(
             conn, family, select.CANDIDATES, session=session, before=(last[1], last[0])
         )
-        here = recent.sessions_in(conn, {row[6] for row in found}, only_in) if only_in else ()
+        here = further.sessions_in(conn, {row[6] for row in found}, only_in) if only_in else ()
         yield [row for row in found if row[6] in here] if only_in else found
         if len(found) < select.CANDIDATES:
             return
@@ -115,7 +115,7 @@ def since(
     read.news = place.source
     family = families.family(conn, place.project)
     at, (session, *more) = begun[0], begun[1] or [0]
-    found = recent.others(conn, family, gather.COUNTED + 1, session=session, after=at)
+    found = further.others(conn, family, gather.COUNTED + 1, session=session, after=at)
     summaries = recent.summaries(conn, family, gather.SUMMARIES, session=session)
     read.summaries = [
         r for r in summaries if r[2] > at and r[1] not in more and f"S{r[0]}" not in known

@@ -80,7 +80,7 @@ def _about(
     known: set[str],
 ) -> tuple["list[Observation]", list[str], str]:
     """(the memories to be told, what stands for their being spoken of, the project's name)."""
-    from cmem.store import families, recent
+    from cmem.store import families, further, recent
 
     project = families.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
     if project is None:
@@ -89,7 +89,7 @@ def _about(
     own = _own_session(conn, taken.session)
     rows, marks = _rows(conn, name, about, family=family, own=own, taken=taken, known=known)
     if identity[1] == families.UNSORTED:
-        within = recent.sessions_in(conn, {row[6] for row in rows}, taken.cwd)
+        within = further.sessions_in(conn, {row[6] for row in rows}, taken.cwd)
         rows = [row for row in rows if row[6] in within]
     return rows, marks, recent.name_of(conn, project)[0] if rows else ""
 

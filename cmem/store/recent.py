@@ -23,8 +23,6 @@ Observation = tuple[int, int, str, int, str, int, int, str, int, int, str, str, 
 # id, session_id, created_at, taint, request, learned, completed, next_steps
 Summary = tuple[int, int, int, str, str, str, str, str]
 
-# Behind every row.
-NOW = (2**62, 2**62)
 
 NEWEST = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
         evidence_tokens, read_tokens, title, subtitle, branch
@@ -37,13 +35,6 @@ BRANCH = """SELECT id, created_at, type, pinned, taint, prompt_number, session_i
     FROM observations INDEXED BY observations_branch
     WHERE project_id = ? AND branch = ? AND hidden_at IS NULL AND superseded_by IS NULL
         AND taint <> 'external' AND agent_type = ''
-    ORDER BY created_at DESC, id DESC LIMIT ?"""
-# Those before one, of other sessions, that were made after a moment.
-OTHERS = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
-        evidence_tokens, read_tokens, title, subtitle, branch
-    FROM observations INDEXED BY observations_recent
-    WHERE project_id = ? AND (created_at, id) < (?, ?) AND created_at > ? AND session_id <> ?
-        AND hidden_at IS NULL AND superseded_by IS NULL AND taint <> 'external'
     ORDER BY created_at DESC, id DESC LIMIT ?"""
 # What is worth telling however much came after it, of what is older than a time.
 LASTING = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
@@ -80,8 +71,6 @@ ANY_BY_HAND = "SELECT 1 FROM sessions WHERE host = 'user' LIMIT 1"
 ANY_NOTES = "SELECT 1 FROM sessions WHERE host = 'user' AND content_session_id = ?"
 ANY_ITEMS = """SELECT 1 FROM work_state_entries INDEXED BY work_state_entries_project
     WHERE project_id = ? AND id = item LIMIT 1"""
-COUNT = """SELECT count(*) FROM observations
-    WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL"""
 # A session start counts no further than to a limit.
 COUNT_TO = """SELECT count(*) FROM (SELECT 1 FROM observations
     WHERE project_id = ? AND hidden_at IS NULL AND superseded_by IS NULL LIMIT ?)"""
@@ -96,13 +85,9 @@ SUMMARIES = """SELECT id, session_id, created_at, taint, request, learned, compl
     WHERE project_id = ? AND session_id <> ? AND hidden_at IS NULL
         AND instr(metadata, '"superseded_by"') = 0
     ORDER BY created_at DESC LIMIT ?"""
-SESSIONS_IN = "SELECT id FROM sessions WHERE id IN ({}) AND cwd = ?"
 OLDEST_PENDING = """SELECT created_at FROM work_units INDEXED BY work_units_pending
     WHERE state = 'pending' AND kind = 'turn' ORDER BY id LIMIT 1"""
-LATEST_RUNS = """SELECT outcome, ended_at FROM observer_runs INDEXED BY observer_runs_started
-    ORDER BY started_at DESC LIMIT 20"""
 FILES = "SELECT observation_id, path FROM observation_files WHERE observation_id IN ({})"
-REINFORCED = "SELECT id, reinforcement_dates FROM observations WHERE id IN ({})"
 DETAILS = "SELECT id, narrative, facts, metadata FROM observations WHERE id IN ({})"
 # A fact that holds a piece which its evidence does not is told with that doubt in front.
 FACTS = """SELECT o.id, f.value, EXISTS (SELECT 1 FROM json_each(o.metadata, '$.unverified') u
@@ -112,27 +97,10 @@ FACTS = """SELECT o.id, f.value, EXISTS (SELECT 1 FROM json_each(o.metadata, '$.
     WHERE o.id IN ({}) AND f.type = 'text'"""
 
 
-def sessions_in(conn: "apsw.Connection", sessions: "set[int]", cwd: str) -> set[int]:
-    """Those of the sessions that began in this very directory."""
-    if not sessions:
-        return set()
-    ids = tuple(sorted(sessions))
-    rows = conn.execute(_with_marks(SESSIONS_IN, ids), (*ids, cwd))
-    return {int(row[0]) for row in rows}
-
-
 def oldest_pending(conn: "apsw.Connection") -> int | None:
     """Since when the oldest closed turn waits for its observer; None when none waits."""
     for (at,) in rows(conn, OLDEST_PENDING):
         return int(at)
-    return None
-
-
-def last_success(conn: "apsw.Connection") -> int | None:
-    """When an observer last finished a unit, among its latest runs; None when none did."""
-    for outcome, at in rows(conn, LATEST_RUNS):
-        if outcome in ("done", "skipped"):
-            return int(at)
     return None
 
 
@@ -171,24 +139,6 @@ def of_branch(
     return found[:limit]
 
 
-def others(
-    conn: "apsw.Connection",
-    projects: "Sequence[int]",
-    limit: int,
-    *,
-    session: int,
-    before: tuple[int, int] = NOW,
-    after: int = -1,
-) -> list[Observation]:
-    """The newest that another session than this has made, after a time and before the one of a
-    time and an id."""
-    found: list[Observation] = []
-    for project in projects:
-        found.extend(conn.execute(OTHERS, (project, *before, after, session, limit)))
-    found.sort(key=lambda row: (-row[1], -row[0]))
-    return found[:limit]
-
-
 def lasting(
     conn: "apsw.Connection", projects: "Sequence[int]", limit: int, *, until: int
 ) -> list[Observation]:
@@ -217,11 +167,6 @@ def counted(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) -> t
     query, to = (COUNT_TO, limit + outside) if few else (COUNT_TOLD, limit)
     found = sum([int(rows(conn, query, (one, to))[0][0]) for one in projects])
     return min(found - outside if few else found, limit), min(outside, limit)
-
-
-def count(conn: "apsw.Connection", projects: "Sequence[int]") -> int:
-    """How many visible observations the projects have."""
-    return sum(int(one[0]) for project in projects for one in rows(conn, COUNT, (project,)))
 
 
 def pinned(conn: "apsw.Connection", projects: "Sequence[int]", limit: int) -> list[Observation]:
@@ -278,29 +223,23 @@ def summaries(
 def files(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, set[str]]:
     """The files each observation tells of."""
     found: dict[int, set[str]] = {}
-    for ref, path in conn.execute(_with_marks(FILES, ids), tuple(ids)):
+    for ref, path in conn.execute(with_marks(FILES, ids), tuple(ids)):
         found.setdefault(int(ref), set()).add(str(path))
     return found
-
-
-def reinforced(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, str]:
-    """The stored days on which each observation was met."""
-    found = conn.execute(_with_marks(REINFORCED, ids), tuple(ids))
-    return {int(ref): str(days) for ref, days in found}
 
 
 def details(conn: "apsw.Connection", ids: "Sequence[int]") -> dict[int, tuple[str, list[str]]]:
     """Narrative and facts of a few observations."""
     found: dict[int, tuple[str, list[str]]] = {}
     careful: list[int] = []
-    for ref, narrative, facts, metadata in conn.execute(_with_marks(DETAILS, ids), tuple(ids)):
+    for ref, narrative, facts, metadata in conn.execute(with_marks(DETAILS, ids), tuple(ids)):
         # A list of plain strings is read by its quotes: that saves a statement's preparation.
         plain = facts[:2] == '["' and facts[-2:] == '"]' and metadata == "{}" and "\\" not in facts
         found[int(ref)] = (str(narrative), facts.split('"')[1::2] if plain else [])
         if not plain and facts != "[]":
             careful.append(ref)
     if careful:
-        for ref, fact, doubtful in conn.execute(_with_marks(FACTS, careful), tuple(careful)):
+        for ref, fact, doubtful in conn.execute(with_marks(FACTS, careful), tuple(careful)):
             found[int(ref)][1].append(f"(unverified) {fact}" if doubtful else str(fact))
     return found
 
@@ -312,5 +251,5 @@ def hmac_key(conn: "apsw.Connection") -> bytes:
     return b""
 
 
-def _with_marks(statement: str, ids: "Sequence[int]") -> str:
+def with_marks(statement: str, ids: "Sequence[int]") -> str:
     return statement.format(",".join("?" * len(ids)))

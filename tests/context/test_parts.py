@@ -13,7 +13,7 @@ from context.test_block import lines_of, start, text_of
 
 from cmem.context import gather, health, select
 from cmem.model import ProjectIdentity
-from cmem.store import notes, projects, recent, state
+from cmem.store import further, notes, projects, recent, state
 from cmem.store.connection import transaction
 from cmem.store.rows import rows
 
@@ -177,7 +177,7 @@ def test_no_flood_wipes_what_was_decided(home: Path) -> None:
 def test_old_decisions_are_candidates_behind_many_newer(home: Path) -> None:
     conn = samples.calc(home)
     bury(conn, select.CANDIDATES + 20)
-    stored = recent.count(conn, [1])
+    stored = further.count(conn, [1])
     read = gather.for_project(conn, 1)
     assert 2 in {one[1][0] for one in read.ranked} or "unittest" in text_of(
         start(home, "/src/calc")

@@ -12,7 +12,7 @@ import samples
 from context.test_block import start, text_of
 
 from cmem.context import gather
-from cmem.store import connection, recent
+from cmem.store import connection, further, recent
 
 MINUTE = 60_000
 MAIN = ("/src/p", "/src/p/.git", "main", "")
@@ -152,7 +152,7 @@ def test_an_ordinary_start_asks_nothing_more(home: Path) -> None:
 
     conn.exec_trace = trace
     gather.for_project(conn, 1, branch="main")
-    assert not {recent.BRANCH, recent.OTHERS} & set(asked)
+    assert not {recent.BRANCH, further.OTHERS} & set(asked)
     assert sum(" FROM observation_files " in one for one in asked) == 1
     gather.for_project(conn, 1, branch="feat")
     assert asked.count(recent.BRANCH) == 1

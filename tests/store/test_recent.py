@@ -6,15 +6,15 @@ import apsw
 import pytest
 import samples
 
-from cmem.store import connection, recent, schema_0001, window
+from cmem.store import connection, further, recent, schema_0001, window
 
 STATEMENTS = {
     "newest": recent.NEWEST,
     "branch": recent.BRANCH,
-    "others": recent.OTHERS,
+    "others": further.OTHERS,
     "summaries": recent.SUMMARIES,
     "pending": recent.OLDEST_PENDING,
-    "runs": recent.LATEST_RUNS,
+    "runs": further.LATEST_RUNS,
     "files": recent.FILES.format("?,?"),
     "details": recent.DETAILS.format("?,?"),
     "before": window._BY_PROJECT["O"].format(sign="<", way="DESC"),
