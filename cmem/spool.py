@@ -180,8 +180,8 @@ def open_file(home: str, wait_ms: int) -> apsw.Connection:
 
 
 def _set(conn: apsw.Connection, name: str, value: str, read_back: int) -> None:
-    conn.execute(f"PRAGMA {name} = {value}")
-    found = conn.execute(f"PRAGMA {name}").get
+    told = conn.execute(f"PRAGMA {name} = {value}").get  # some say at once what they are now
+    found = conn.execute(f"PRAGMA {name}").get if told is None else told
     if found != read_back:
         raise apsw.SQLError(f"PRAGMA {name} is {found}, not {read_back}")
 

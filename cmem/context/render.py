@@ -25,6 +25,7 @@ KINDS = {
     "W": ("open item", "open items"),
 }
 TYPE_CAP = 40
+NEVER = 2**62
 NO_TITLE = "(no title)"
 SUMMARY_CAP = 400
 SUMMARY_PARTS = (("request", 4), ("learned", 5), ("completed", 6), ("next steps", 7))
@@ -110,13 +111,23 @@ def timeline(
     """Each row's lines under a heading for its day, newest first."""
     lines: list[str] = []
     current = ""
+    begins = NEVER
     for row in sorted(rows, key=lambda row: (-row[1], -row[0])):
-        today = day(row[1])
-        if today != current:
-            lines.append(f"{heading} {today}:")
-            current = today
+        if row[1] < begins:
+            today, begins = day(row[1]), _surely_within(row[1])
+            if today != current:
+                lines.append(f"{heading} {today}:")
+                current = today
         lines.extend(told[row[0]])
     return lines
+
+
+def _surely_within(at: int) -> int:
+    """A time from which on until ``at`` it is the same local day, whatever a clock was put forward
+    or back in it: three hours at most."""
+    now = time.localtime(at / 1000)
+    since_midnight = now.tm_hour * 3_600 + now.tm_min * 60 + now.tm_sec
+    return at - max(0, since_midnight - 3 * 3_600) * 1000
 
 
 def notice(name: str) -> str:

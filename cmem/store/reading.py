@@ -24,6 +24,7 @@ COMMON_PRAGMAS = (
     ("cell_size_check", 1),  # a damaged page is an error here, not a wrong answer later
     ("temp_store", 2),  # sorted or spilled rows of ours never reach a temporary file
 )
+_PRAGMAS = "; ".join([f"PRAGMA {name} = {value}" for name, value in COMMON_PRAGMAS[1:]])
 _left: "list[apsw.Connection]" = []
 
 
@@ -92,7 +93,9 @@ def connect(name: str, flags: int, index: bool, *, alone: bool = False) -> apsw.
         conn.set_busy_handler(busy_handler(READER_WAIT_MS))
         # The last one out would otherwise try to write the log back.
         conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        set_pragmas(conn, COMMON_PRAGMAS)
+        # Each statement costs every session start something: what is below is one.
+        conn.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        conn.execute(_PRAGMAS)
         if index:
             from cmem.store import functions
 

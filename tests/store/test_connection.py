@@ -35,6 +35,15 @@ def test_writer_has_every_pragma(home: Path) -> None:
     assert {name: conn.pragma(name) for name in expected} == expected
 
 
+@pytest.mark.parametrize("index", [True, False])
+def test_reader_has_every_pragma(home: Path, index: bool) -> None:
+    connection.open_writer(str(home), now=NOW).close()
+    conn = connection.open_reader(str(home), index=index)
+    assert conn is not None
+    expected = {"trusted_schema": 0, "cell_size_check": 1, "temp_store": 2}
+    assert {name: conn.pragma(name) for name in expected} == expected
+
+
 def test_every_file_is_the_owners_alone_whatever_the_umask(home: Path) -> None:
     before = os.umask(0)
     try:
@@ -228,7 +237,6 @@ def test_reader_imports_only_leaf_modules(home: Path) -> None:
     assert done.stdout.strip() == str(
         [
             "cmem",
-            "cmem.errors",
             "cmem.paths",
             "cmem.store",
             "cmem.store.functions",
