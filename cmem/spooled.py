@@ -8,9 +8,10 @@ from cmem import paths, spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from cmem.hosts.wire import Wire
     from cmem.model import Entry
 
     # its host's id, when its first event was captured and where: cwd, repository, CMEM_PROJECT
@@ -21,10 +22,19 @@ DRAIN_WAIT_MS = 5_000
 _BATCH = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_common_dir, branch,
     commit_sha, project_env, payload FROM spool WHERE id > ? ORDER BY id LIMIT ?"""
 
-# A session with the place of its first event, if it did something in a time.
-_SESSIONS = """SELECT session, min(captured_at), cwd, repo_root, repo_common_dir, branch, commit_sha,
-        project_env
-    FROM spool WHERE session <> '' AND {} GROUP BY session HAVING {} ORDER BY 2"""
+# Sessions with the place of their first event.
+_SESSIONS = """SELECT s.session, s.captured_at, s.cwd, s.repo_root, s.repo_common_dir, s.branch,
+        s.commit_sha, s.project_env
+    FROM (SELECT min(id) AS first FROM spool WHERE session <> '' AND {} GROUP BY session {}) f
+        JOIN spool s ON s.id = f.first ORDER BY s.id"""
+# An event of theirs that is no start was captured in a time.
+_AT_WORK = "HAVING max(captured_at BETWEEN ?1 AND ?2 AND event NOT IN ({starts}))"
+# One was captured by then and another thereafter or, where the last one ends no turn, not long
+# before.
+_IN_A_TURN = """HAVING min(CASE WHEN event NOT IN ({starts}) THEN captured_at END) <= ?2
+    AND max(captured_at) >= min(?1, CASE WHEN max(captured_at)
+        > coalesce(max(CASE WHEN event IN ({ends}) THEN captured_at END), 0)
+        THEN ?1 - ?3 ELSE ?1 END)"""
 # As bytes: half of a character, which JSON can spell, is no text.
 _TEXTS = """WITH places(host, event, path) AS (VALUES {})
     SELECT captured_at, CAST(substr(CASE WHEN NOT json_valid(told) THEN ''
@@ -112,28 +122,34 @@ def texts(
 def session(home: str, name: str) -> "Session | None":
     """The session of that id as far as it waits; None where nothing of it does, or the spool
     cannot be read at once."""
-    return next(iter(_sessions(home, "session = ?", having="1", bindings=[name])), None)
+    return next(iter(_sessions(home, "session = ?", "", bindings=[name])), None)
 
 
-def sessions_at_work(
-    home: str, hosts: "Collection[str]", *, since: int, until: int, but: "Collection[str]"
+def at_work(
+    home: str, hosts: "Mapping[str, Wire]", *, since: int, until: int, silent: int | None = None
 ) -> "list[Session]":
-    """The waiting sessions of some hosts of which an event was captured in that time that is none
-    of ``but``; [] where the spool cannot be read at once."""
-    of = f"host IN ({_marks(hosts)})"
-    during = f"max(captured_at BETWEEN ? AND ? AND event NOT IN ({_marks(but)}))"
-    return _sessions(home, of, having=during, bindings=[*hosts, since, until, *but])
+    """The waiting sessions of some hosts of which an event that is no start was captured in that
+    time; [] where the spool cannot be read at once. ``silent``: instead those that were in a turn
+    then, which lasts, if nobody has ended it, for so many ms after its last event."""
+    starts = {name for wire in hosts.values() for name in wire.injects}
+    ends = {name for wire in hosts.values() for name in wire.always_drain} - starts
+    having = (_AT_WORK if silent is None else _IN_A_TURN).format(
+        starts=_quoted(starts), ends=_quoted(ends)
+    )
+    times = [since, until] if silent is None else [since, until, silent]
+    return _sessions(home, f"host IN ({_quoted(hosts)})", having, bindings=times)
 
 
 def _sessions(
-    home: str, which: str, *, having: str, bindings: "Sequence[str | int]"
+    home: str, which: str, having: str, *, bindings: "Sequence[str | int]"
 ) -> "list[Session]":
     found = _read(home, _SESSIONS.format(which, having), bindings)
     return [(row[0], row[1], row[2], (row[3], row[4], row[5], row[6]), row[7]) for row in found]
 
 
-def _marks(values: "Collection[str]") -> str:
-    return ", ".join("?" * len(values))
+def _quoted(names: "Iterable[str]") -> str:
+    """Our own names of hosts and events as SQL."""
+    return ", ".join([f"'{name}'" for name in sorted(names)])
 
 
 def _read(home: str, query: str, bindings: "Sequence[str | int]") -> "list[tuple[Any, ...]]":

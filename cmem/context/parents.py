@@ -8,10 +8,11 @@ from cmem.store import families, further
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Iterable, Iterator
 
     import apsw
 
+    from cmem import spooled
     from cmem.context.reach import Place
 
     # From when on, and whose memories are none of the news.
@@ -40,10 +41,7 @@ def beginning(
         return _waiting_since(place, answered)
     if answered is None:
         return None
-    parents = _at_work(conn, place, since=answered - EARLIER_MS, until=answered + LATER_MS)
-    if len(parents) > 1:
-        near = _at_work(conn, place, since=answered - NEAR_MS, until=answered + NEAR_MS)
-        parents = near if len(near) == 1 else parents
+    parents = _parents(conn, place, answered)
     if len(parents) != 1:  # whoever it was knows what it has done
         return answered, [ref for ref, _at, _host_id in parents]
     from cmem.context import shown
@@ -63,43 +61,54 @@ def _waiting_since(place: "Place", answered: int | None) -> "Since | None":
     return None if at is None else (at, [])
 
 
-def _at_work(conn: "apsw.Connection", place: "Place", *, since: int, until: int) -> "list[Parent]":
-    """The sessions of the place whose agent did something in that time."""
+def _parents(conn: "apsw.Connection", place: "Place", answered: int) -> "list[Parent]":
+    """Who did something when the parent was answered or, where nobody did, was in a turn then: a
+    tool may take long after the last answer, and so may a model before the next. Of several those
+    that did something at that very moment."""
+    since, until = answered - EARLIER_MS, answered + LATER_MS
+    found = _at_work(conn, place, since=since, until=until)
+    if not found:
+        return _at_work(conn, place, since=since, until=until, turns=True)
+    if len(found) > 1:
+        near = _at_work(conn, place, since=answered - NEAR_MS, until=answered + NEAR_MS)
+        return near if len(near) == 1 else found
+    return found
+
+
+def _at_work(
+    conn: "apsw.Connection", place: "Place", *, since: int, until: int, turns: bool = False
+) -> "list[Parent]":
+    """The sessions of the place whose agent did something in that time, or was in a turn then."""
+    from cmem import spooled
     from cmem.hosts.wire import HOSTS
     from cmem.store import current
 
-    hosts = [name for name, wire in HOSTS.items() if wire.rested]
+    hosts = {name: wire for name, wire in HOSTS.items() if wire.rested}
     family = families.family(conn, place.project)
-    found = current.at_work(conn, family, hosts, since=since, until=until)
+    found = current.at_work(conn, family, hosts, since=since, until=until, turns=turns)
     if place.only_in:
         here = further.sessions_in(conn, {one[0] for one in found}, place.only_in)
         found = [one for one in found if one[0] in here]
     stored = {host_id for _ref, _at, host_id in found}
-    waiting = _waiting(conn, place, hosts, since=since, until=until) if place.home else ()
-    return [*found, *(one for one in waiting if one[2] not in stored)]
+    silent = current.SILENT_MS if turns else None
+    waiting = spooled.at_work(place.home, hosts, since=since, until=until, silent=silent)
+    known = _stored(conn, place, waiting, hosts)
+    return [*found, *(one for one in known if one[2] not in stored)]
 
 
-def _waiting(
+def _stored(
     conn: "apsw.Connection",
     place: "Place",
-    hosts: "Collection[str]",
-    *,
-    since: int,
-    until: int,
-) -> "list[Parent]":
-    """Those of which something waits in the spool to be stored."""
-    from cmem import here, spooled
-    from cmem.hosts.wire import HOSTS
+    waiting: "Iterable[spooled.Session]",
+    hosts: "Iterable[str]",
+) -> "Iterator[Parent]":
+    """Those of the place, with what is stored of them already."""
+    from cmem import here
     from cmem.store import current
 
-    starts = {event for host in hosts for event in HOSTS[host].injects}
-    found: list[Parent] = []
-    waits = spooled.sessions_at_work(place.home, hosts, since=since, until=until, but=starts)
-    for host_id, began, cwd, repo, project_env in waits:
+    for host_id, began, cwd, repo, project_env in waiting:
         identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
         project = families.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
-        if project != place.project or (place.only_in and cwd != place.only_in):
-            continue
-        own = current.session(conn, hosts, host_id)
-        found.append((0, began, host_id) if own is None else (own[0], own[1], host_id))
-    return found
+        if project == place.project and place.only_in in ("", cwd):
+            own = current.session(conn, hosts, host_id)
+            yield (0, began, host_id) if own is None else (own[0], own[1], host_id)

@@ -22,14 +22,26 @@ SESSION = """SELECT id, started_at, host FROM sessions
     WHERE host IN ({}) AND content_session_id = ? ORDER BY id DESC LIMIT 1"""
 # Of the newest that a project had begun by the end of a time, those with a turn among their newest
 # that ended, or was last heard of, within it.
-AT_WORK = """SELECT s.id, s.started_at, s.content_session_id FROM sessions s
+# A turn whose host says nothing for so long has ended, though nobody said so (``turn_rules``).
+SILENT_MS = 6 * 3_600_000
+_SESSIONS = """SELECT s.id, s.started_at, s.content_session_id FROM sessions s
     WHERE s.id IN (SELECT id FROM sessions INDEXED BY sessions_project
             WHERE project_id = ?1 AND started_at <= ?3 ORDER BY started_at DESC LIMIT ?4)
-        AND s.last_event_at >= ?2
+        AND s.last_event_at >= ?2 - {silent}
         AND EXISTS (SELECT 1 FROM turns WHERE id IN (SELECT id FROM turns
                 WHERE session_id = s.id AND number < 1000000000 ORDER BY number DESC LIMIT ?5)
-            AND (closed_at BETWEEN ?2 AND ?3 OR last_event_at BETWEEN ?2 AND ?3))
-        AND s.host IN ({})"""
+            AND {which})
+        AND s.host IN ({{}})"""
+# Those with a turn that ended, or did something, in a time.
+AT_WORK = _SESSIONS.format(
+    silent=0, which="(closed_at BETWEEN ?2 AND ?3 OR last_event_at BETWEEN ?2 AND ?3)"
+)
+# Those with a turn that had begun and not ended then.
+IN_A_TURN = _SESSIONS.format(
+    silent=SILENT_MS,
+    which=f"""opened_at <= ?3 AND (last_event_at >= ?2 OR closed_at >= ?2
+                OR (closed_at IS NULL AND last_event_at >= ?2 - {SILENT_MS}))""",
+)
 SESSIONS, TURNS = 500, 50
 _TOLD = """FROM turns t CROSS JOIN user_prompts p ON p.turn_id = t.id
     WHERE t.session_id = ? AND t.private = 0 AND t.hidden_at IS NULL
@@ -75,11 +87,12 @@ def at_work(
     *,
     since: int,
     until: int,
+    turns: bool = False,
 ) -> list[tuple[int, int, str]]:
-    """(number, when it began, its host's id) of the sessions of some hosts in which a turn ended,
-    or went on, in a time."""
+    """(number, when it began, its host's id) of the sessions of some hosts in which a turn ended
+    in a time or something was done; ``turns``: in which one had begun and not ended then."""
     names = tuple(hosts)
-    query = AT_WORK.format(",".join("?" * len(names)))
+    query = (IN_A_TURN if turns else AT_WORK).format(",".join("?" * len(names)))
     found = []
     for project in projects:
         found += rows(conn, query, (project, since, until, SESSIONS, TURNS, *names))

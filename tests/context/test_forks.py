@@ -444,3 +444,59 @@ def test_a_spool_that_cannot_be_read_is_no_hindrance(home: Path) -> None:
     (home / "spool.db").write_bytes(b"no database" * 99)
     assert fork(home, LATER) == ["After it"]
     assert start(home, "/src/calc", source="resume", session="new") == {}
+
+
+# --- in the middle of a turn ---------------------------------------------------------
+
+HALF = samples.HOUR // 2
+TURNS: dict[str, tuple[dict[str, int | None], bool]] = {
+    "a tool that ended long after": ({"last_event_at": NOON + 20_000, "closed_at": NOON}, True),
+    "interrupted long after": ({"closed_at": NOON + 20_000}, True),
+    "a model that thinks for long": ({"closed_at": None}, True),
+    "ended before": ({"closed_at": NOON - HALF}, False),
+    "begun after": ({"opened_at": NOON + 9_001, "last_event_at": NOON + 20_000}, False),
+    "silent for a day": (
+        {"closed_at": None, "last_event_at": NOON - samples.DAY, "opened_at": NOON - samples.DAY},
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TURNS)
+def test_a_fork_in_the_middle_of_a_turn_finds_its_parent(home: Path, case: str) -> None:
+    conn = samples.calc(home)
+    added(conn, "beside", "Beside it", NOON - HALF // 2)
+    conn.execute("UPDATE sessions SET started_at = ? WHERE id = 1", (NOON - samples.HOUR,))
+    samples.observation(conn, 1, 1, 1, title="Its own", created_at=LATER)
+    values, is_parent = TURNS[case]
+    times = {"opened_at": NOON - HALF, "last_event_at": NOON - HALF, "closed_at": NOON - HALF}
+    ends = times | values
+    last = max(at for at in ends.values() if at is not None)
+    conn.execute("UPDATE sessions SET last_event_at = ? WHERE id = 1", (last,))
+    for name, at in ends.items():
+        conn.execute(f"UPDATE turns SET {name} = ? WHERE id = 1", (at,))
+    conn.close()
+    assert fork(home, NOON + 6_000) == (["Beside it"] if is_parent else ["Its own"])
+
+
+WAITING: dict[str, tuple[list[tuple[int, str]], bool]] = {
+    "a tool that ended long after": ([(-60, "UserPromptSubmit"), (20, "PostToolUse")], True),
+    "interrupted long after": ([(-60, "UserPromptSubmit"), (20, "SessionEnd")], True),
+    "a model that thinks for long": ([(-60, "UserPromptSubmit")], True),
+    "ended before": ([(-60, "UserPromptSubmit"), (-30, "Stop")], False),
+    "begun after": ([(20, "UserPromptSubmit"), (30, "Stop")], False),
+    "started and nothing else": ([(-60, "SessionStart"), (20, "SessionStart")], False),
+    "silent for a day": ([(-86_400, "UserPromptSubmit")], False),
+}
+
+
+@pytest.mark.parametrize("case", WAITING)
+def test_so_it_does_where_that_turn_waits(home: Path, case: str) -> None:
+    conn = samples.calc(home)
+    added(conn, "beside", "Beside it", LATER - 20_000)
+    added(conn, "after", "After it", LATER + 20_000)
+    conn.close()
+    events, is_parent = WAITING[case]
+    for seconds, event in events:
+        waits(home, LATER + seconds * 1000, "new", event, source="startup", tool_use_id=case)
+    assert fork(home, LATER) == (["After it", "Beside it"] if is_parent else ["After it"])
