@@ -25,13 +25,17 @@ _BATCH = """SELECT id, eid, host, event, captured_at, cwd, repo_root, repo_commo
 # Sessions with the place of their first event.
 _SESSIONS = """SELECT s.session, s.captured_at, s.cwd, s.repo_root, s.repo_common_dir, s.branch,
         s.commit_sha, s.project_env
-    FROM (SELECT min(id) AS first FROM spool WHERE session <> '' AND {} GROUP BY session {}) f
+    FROM (SELECT min(id) AS first
+        FROM (SELECT id, session, host, event, captured_at FROM spool ORDER BY id DESC LIMIT 5000)
+        WHERE session <> '' AND {} GROUP BY session HAVING {}) f
         JOIN spool s ON s.id = f.first ORDER BY s.id"""
-# An event of theirs that is no start was captured in a time.
-_AT_WORK = "HAVING max(captured_at BETWEEN ?1 AND ?2 AND event NOT IN ({starts}))"
+# Something but a start waits.
+_BEGAN = "max(event NOT IN ({starts}))"
+# A turn of theirs ended in a time.
+_ENDED = "max(captured_at BETWEEN ?1 AND ?2 AND event IN ({ends}))"
 # One was captured by then and another thereafter or, where the last one ends no turn, not long
 # before.
-_IN_A_TURN = """HAVING min(CASE WHEN event NOT IN ({starts}) THEN captured_at END) <= ?2
+_IN_A_TURN = """min(CASE WHEN event NOT IN ({starts}) THEN captured_at END) <= ?2
     AND max(captured_at) >= min(?1, CASE WHEN max(captured_at)
         > coalesce(max(CASE WHEN event IN ({ends}) THEN captured_at END), 0)
         THEN ?1 - ?3 ELSE ?1 END)"""
@@ -119,31 +123,38 @@ def texts(
     return [one for one in said if one[1]]
 
 
-def session(home: str, name: str) -> "Session | None":
-    """The session of that id as far as it waits; None where nothing of it does, or the spool
-    cannot be read at once."""
-    return next(iter(_sessions(home, "session = ?", "", bindings=[name])), None)
+def session(home: str, hosts: "Mapping[str, Wire]", name: str) -> "Session | None":
+    """The session of that id as far as it waits, of the newest 5,000 events; None where nothing but
+    its start does, or the spool cannot be read at once."""
+    return next(iter(_sessions(home, hosts, _BEGAN, which="session = ?1", bindings=[name])), None)
 
 
-def at_work(
-    home: str, hosts: "Mapping[str, Wire]", *, since: int, until: int, silent: int | None = None
+def ended(home: str, hosts: "Mapping[str, Wire]", *, since: int, until: int) -> "list[Session]":
+    """The waiting sessions of some hosts of which a turn ended in that time."""
+    return _sessions(home, hosts, _ENDED, bindings=[since, until])
+
+
+def in_a_turn(
+    home: str, hosts: "Mapping[str, Wire]", *, since: int, until: int, silent: int
 ) -> "list[Session]":
-    """The waiting sessions of some hosts of which an event that is no start was captured in that
-    time; [] where the spool cannot be read at once. ``silent``: instead those that were in a turn
-    then, which lasts, if nobody has ended it, for so many ms after its last event."""
-    starts = {name for wire in hosts.values() for name in wire.injects}
-    ends = {name for wire in hosts.values() for name in wire.always_drain} - starts
-    having = (_AT_WORK if silent is None else _IN_A_TURN).format(
-        starts=_quoted(starts), ends=_quoted(ends)
-    )
-    times = [since, until] if silent is None else [since, until, silent]
-    return _sessions(home, f"host IN ({_quoted(hosts)})", having, bindings=times)
+    """The waiting sessions that were in a turn then, which lasts, if nobody has ended it, for so
+    many ms after its last event."""
+    return _sessions(home, hosts, _IN_A_TURN, bindings=[since, until, silent])
 
 
 def _sessions(
-    home: str, which: str, having: str, *, bindings: "Sequence[str | int]"
+    home: str,
+    hosts: "Mapping[str, Wire]",
+    having: str,
+    *,
+    which: str = "1",
+    bindings: "Sequence[str | int]",
 ) -> "list[Session]":
-    found = _read(home, _SESSIONS.format(which, having), bindings)
+    starts = {name for wire in hosts.values() for name in wire.injects}
+    ends = {name for wire in hosts.values() for name in wire.always_drain} - starts
+    those = f"host IN ({_quoted(hosts)}) AND {which}"
+    such = having.format(starts=_quoted(starts), ends=_quoted(ends))
+    found = _read(home, _SESSIONS.format(those, such), bindings)
     return [(row[0], row[1], row[2], (row[3], row[4], row[5], row[6]), row[7]) for row in found]
 
 
@@ -163,7 +174,7 @@ def _read(home: str, query: str, bindings: "Sequence[str | int]") -> "list[tuple
             return conn.execute(query, bindings).fetchall()
         finally:
             conn.close()
-    except (apsw.Error, OSError):
+    except (apsw.Error, OSError, UnicodeError):
         return []
 
 

@@ -8,12 +8,13 @@ from cmem.store import families, further
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     import apsw
 
     from cmem import spooled
     from cmem.context.reach import Place
+    from cmem.hosts.wire import Wire
 
     # From when on, and whose memories are none of the news.
     Since = tuple[int, list[int]]
@@ -55,60 +56,76 @@ def _waiting_since(place: "Place", answered: int | None) -> "Since | None":
     """Of a session that is resumed and not stored: since it began, where the spool knows, else
     since it was last answered."""
     from cmem import spooled
+    from cmem.hosts.wire import HOSTS
 
-    waits = spooled.session(place.home, place.session) if place.home else None
+    waits = spooled.session(place.home, HOSTS, place.session)
     at = answered if waits is None else waits[1]
     return None if at is None else (at, [])
 
 
 def _parents(conn: "apsw.Connection", place: "Place", answered: int) -> "list[Parent]":
-    """Who did something when the parent was answered or, where nobody did, was in a turn then: a
-    tool may take long after the last answer, and so may a model before the next. Of several those
-    that did something at that very moment."""
+    """Whose turn ended when the parent was answered, of several at that very moment; where nobody's
+    did, who was in the middle of one: a tool may take long after the last answer, and so may a
+    model before the next."""
     since, until = answered - EARLIER_MS, answered + LATER_MS
-    found = _at_work(conn, place, since=since, until=until)
-    if not found:
-        return _at_work(conn, place, since=since, until=until, turns=True)
+    found = _ended(conn, place, since, until)
     if len(found) > 1:
-        near = _at_work(conn, place, since=answered - NEAR_MS, until=answered + NEAR_MS)
+        near = _ended(conn, place, answered - NEAR_MS, answered + NEAR_MS)
         return near if len(near) == 1 else found
-    return found
+    return found or _in_a_turn(conn, place, since, until)
 
 
-def _at_work(
-    conn: "apsw.Connection", place: "Place", *, since: int, until: int, turns: bool = False
-) -> "list[Parent]":
-    """The sessions of the place whose agent did something in that time, or was in a turn then."""
+def _ended(conn: "apsw.Connection", place: "Place", since: int, until: int) -> "list[Parent]":
     from cmem import spooled
-    from cmem.hosts.wire import HOSTS
     from cmem.store import current
 
-    hosts = {name: wire for name, wire in HOSTS.items() if wire.rested}
-    family = families.family(conn, place.project)
-    found = current.at_work(conn, family, hosts, since=since, until=until, turns=turns)
-    if place.only_in:
-        here = further.sessions_in(conn, {one[0] for one in found}, place.only_in)
-        found = [one for one in found if one[0] in here]
-    stored = {host_id for _ref, _at, host_id in found}
-    silent = current.SILENT_MS if turns else None
-    waiting = spooled.at_work(place.home, hosts, since=since, until=until, silent=silent)
-    known = _stored(conn, place, waiting, hosts)
-    return [*found, *(one for one in known if one[2] not in stored)]
+    hosts, family = _hosts(), families.family(conn, place.project)
+    stored = current.ended(conn, family, hosts, since=since, until=until)
+    waiting = spooled.ended(place.home, hosts, since=since, until=until)
+    return _of_place(conn, place, stored, waiting)
 
 
-def _stored(
+def _in_a_turn(conn: "apsw.Connection", place: "Place", since: int, until: int) -> "list[Parent]":
+    from cmem import spooled
+    from cmem.store import current
+
+    hosts, family = _hosts(), families.family(conn, place.project)
+    stored = current.in_a_turn(conn, family, hosts, since=since, until=until)
+    silent = current.SILENT_MS
+    waiting = spooled.in_a_turn(place.home, hosts, since=since, until=until, silent=silent)
+    return _of_place(conn, place, stored, waiting)
+
+
+def _hosts() -> "dict[str, Wire]":
+    """Those that say how long ago a session was answered."""
+    from cmem.hosts.wire import HOSTS
+
+    return {name: wire for name, wire in HOSTS.items() if wire.rested}
+
+
+def _of_place(
     conn: "apsw.Connection",
     place: "Place",
+    stored: "list[Parent]",
     waiting: "Iterable[spooled.Session]",
-    hosts: "Iterable[str]",
-) -> "Iterator[Parent]":
-    """Those of the place, with what is stored of them already."""
+) -> "list[Parent]":
+    """Those of the place. A session that is stored is where it was stored; of the others the place
+    of their first event is theirs."""
     from cmem import here
     from cmem.store import current
 
+    found = {one[2]: one for one in stored}
+    hosts, family = _hosts(), families.family(conn, place.project)
     for host_id, began, cwd, repo, project_env in waiting:
-        identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
-        project = families.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
-        if project == place.project and place.only_in in ("", cwd):
-            own = current.session(conn, hosts, host_id)
-            yield (0, began, host_id) if own is None else (own[0], own[1], host_id)
+        own = current.session(conn, hosts, host_id)
+        if own is None:
+            identity = here.parts_at(cwd, repo, {"CMEM_PROJECT": project_env})
+            project = families.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
+            if project == place.project and place.only_in in ("", cwd):
+                found[host_id] = (0, began, host_id)
+        elif current.project_of(conn, own[0]) in family:
+            found[host_id] = (own[0], own[1], host_id)
+    if not place.only_in:
+        return list(found.values())
+    here_began = further.sessions_in(conn, {one[0] for one in found.values()}, place.only_in)
+    return [one for one in found.values() if one[0] in here_began or not one[0]]

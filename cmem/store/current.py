@@ -32,10 +32,8 @@ _SESSIONS = """SELECT s.id, s.started_at, s.content_session_id FROM sessions s
                 WHERE session_id = s.id AND number < 1000000000 ORDER BY number DESC LIMIT ?5)
             AND {which})
         AND s.host IN ({{}})"""
-# Those with a turn that ended, or did something, in a time.
-AT_WORK = _SESSIONS.format(
-    silent=0, which="(closed_at BETWEEN ?2 AND ?3 OR last_event_at BETWEEN ?2 AND ?3)"
-)
+# Those with a turn that ended in a time.
+ENDED = _SESSIONS.format(silent=0, which="closed_at BETWEEN ?2 AND ?3")
 # Those with a turn that had begun and not ended then.
 IN_A_TURN = _SESSIONS.format(
     silent=SILENT_MS,
@@ -80,23 +78,52 @@ def session(
     return None
 
 
-def at_work(
+def ended(
     conn: "apsw.Connection",
     projects: "Iterable[int]",
     hosts: "Iterable[str]",
     *,
     since: int,
     until: int,
-    turns: bool = False,
 ) -> list[tuple[int, int, str]]:
-    """(number, when it began, its host's id) of the sessions of some hosts in which a turn ended
-    in a time or something was done; ``turns``: in which one had begun and not ended then."""
+    """(number, when it began, its host's id) of the sessions of some hosts in which a turn ended in
+    a time."""
+    return _sessions(conn, ENDED, projects, hosts, times=(since, until))
+
+
+def in_a_turn(
+    conn: "apsw.Connection",
+    projects: "Iterable[int]",
+    hosts: "Iterable[str]",
+    *,
+    since: int,
+    until: int,
+) -> list[tuple[int, int, str]]:
+    """The same of those in which one had begun and not ended then."""
+    return _sessions(conn, IN_A_TURN, projects, hosts, times=(since, until))
+
+
+def _sessions(
+    conn: "apsw.Connection",
+    query: str,
+    projects: "Iterable[int]",
+    hosts: "Iterable[str]",
+    *,
+    times: tuple[int, int],
+) -> list[tuple[int, int, str]]:
     names = tuple(hosts)
-    query = (IN_A_TURN if turns else AT_WORK).format(",".join("?" * len(names)))
+    query = query.format(",".join("?" * len(names)))
     found = []
     for project in projects:
-        found += rows(conn, query, (project, since, until, SESSIONS, TURNS, *names))
+        found += rows(conn, query, (project, *times, SESSIONS, TURNS, *names))
     return [(int(ref), int(at), str(host_id)) for ref, at, host_id in sorted(found)]
+
+
+def project_of(conn: "apsw.Connection", ref: int) -> int:
+    """The project that a session was stored in; 0 for none."""
+    for (project,) in rows(conn, "SELECT project_id FROM sessions WHERE id = ?", (ref,)):
+        return int(project)
+    return 0
 
 
 def turns(conn: "apsw.Connection", ref: int, limit: int) -> "tuple[list[Turn], int]":

@@ -110,7 +110,7 @@ def test_few_turns_and_sessions_are_looked_at(home: Path, monkeypatch: pytest.Mo
         samples.session(conn, 1, name, started_at=NOON + 1)
 
     def parents() -> list[str]:
-        found = current.at_work(conn, [1], ["claude-code"], since=NOON - 1, until=NOON + 1)
+        found = current.ended(conn, [1], ["claude-code"], since=NOON - 1, until=NOON + 1)
         return [host_id for _ref, _at, host_id in found]
 
     assert parents() == [OWN]
@@ -500,3 +500,63 @@ def test_so_it_does_where_that_turn_waits(home: Path, case: str) -> None:
     for seconds, event in events:
         waits(home, LATER + seconds * 1000, "new", event, source="startup", tool_use_id=case)
     assert fork(home, LATER) == (["After it", "Beside it"] if is_parent else ["After it"])
+
+
+# --- where a session is --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cwd", ["/src/calc", "/src/elsewhere"])
+def test_a_parent_is_where_it_began_wherever_its_shell_went(home: Path, cwd: str) -> None:
+    conn = samples.calc(home)
+    added(conn, "beside", "Beside it", LATER - 20_000)
+    conn.close()
+    waits(home, LATER - 60_000, "new", "UserPromptSubmit", prompt="go on")
+    waits(home, LATER, "new", cwd=cwd)
+    assert fork(home, LATER) == ["Beside it"]
+
+
+def test_a_parent_that_is_stored_is_where_it_was_stored(home: Path) -> None:
+    conn = samples.calc(home)
+    added(conn, "beside", "Beside it", LATER - 20_000)
+    other = samples.project(conn, "other", "/src/other")
+    samples.session(conn, other, "visitor", cwd="/src/other", started_at=1)
+    conn.close()
+    waits(home, LATER, "visitor")
+    assert fork(home, LATER) == []
+    waits(home, LATER + 200, cwd="/src/elsewhere")
+    assert fork(home, LATER) == ["Beside it"]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_who_is_busy_while_a_turn_ends_hides_no_parent(home: Path, *, stored: bool) -> None:
+    conn = samples.calc(home)
+    added(conn, "beside", "Beside it", LATER - 20_000)
+    if stored:
+        busy = samples.session(conn, 1, "busy", started_at=LATER - 90_000, last_event_at=LATER)
+        times = {"opened_at": LATER - 90_000, "last_event_at": LATER}
+        turn = samples.turn(conn, busy, 1, **times)
+        conn.execute("UPDATE turns SET closed_at = NULL WHERE id = ?", (turn,))
+    conn.close()
+    for number in range(-9, 0 if stored else 9):
+        waits(home, LATER + number * 800, "busy", "PostToolUse", tool_use_id=f"t{number}")
+    waits(home, LATER)
+    assert fork(home, LATER) == ["Beside it"]
+
+
+def test_a_session_of_which_nothing_was_stored_is_told_what_came_since_when_it_is_resumed(
+    lately: apsw.Connection, home: Path
+) -> None:
+    hookrun.ready(home)
+    lately.close()
+    assert fired(home, "resume") == ["Added since"]
+
+
+def test_text_in_the_spool_that_is_none_is_no_hindrance(home: Path) -> None:
+    conn = samples.calc(home)
+    added(conn, "after", "After it", LATER + 30_000)
+    conn.close()
+    waits(home, LATER, "odd")
+    spool = apsw.Connection(str(home / "spool.db"))
+    spool.execute("UPDATE spool SET cwd = CAST(x'ff41' AS TEXT)")
+    spool.close()
+    assert fork(home, LATER) == ["After it"]

@@ -169,7 +169,8 @@ def test_each_source_gives_the_same_bytes_again(home: Path, source: str) -> None
         (current.CALLS, (1, 80)),
         (current.SUMMARY, (1,)),
         (current.OBSERVATIONS, (1, 30)),
-        (current.AT_WORK.format("?, ?"), (1, 2, 3, 500, 50, "claude-code", "codex")),
+        (current.ENDED.format("?, ?"), (1, 2, 3, 500, 50, "claude-code", "codex")),
+        (current.IN_A_TURN.format("?, ?"), (1, 2, 3, 500, 50, "claude-code", "codex")),
     ],
 )
 def test_no_statement_scans_or_sorts(home: Path, query: str, values: tuple[str | int, ...]) -> None:
