@@ -29,6 +29,7 @@ from cmem import (
     runlog,
     spooled,
 )
+from cmem.context import shown
 from cmem.errors import BusyError, CmemError, ConfigError
 from cmem.failpoint import hit
 from cmem.forget import purge
@@ -314,6 +315,7 @@ def _maintain(
     maintain.merge_index(conn, budget_ms=MERGE_BUDGET_MS)
     maintain.return_space(conn)
     maintain.truncate_wal(conn)
+    shown.sweep(home)
     if settings is not None:
         warnings += backup.daily(home, conn, keep=settings.backups, now=now)
         warnings += auto.after_run(home, conn, settings, now=now)

@@ -59,12 +59,6 @@ def _run(argv: list[str]) -> None:
     _fill_standard_descriptors()
     os.umask(0o077)
     _now.host, _now.event = host, event
-    deadline = time.monotonic() + _LIMITS.get(event, _LIMIT_S)
-    raw, size = _read_stdin()
-    if not raw.strip():
-        return
-    _now.stored = event not in wire.kinds  # then nothing is to be kept, whatever fails
-    _watch(max(0.05, deadline - time.monotonic()), wire.kinds.get(event, "tool"))
     if len(argv) == 3:
         home = argv[2]
     else:
@@ -74,6 +68,12 @@ def _run(argv: list[str]) -> None:
     if not os.path.isabs(home):
         return
     _now.home = home
+    _now.stored = event not in wire.kinds  # then nothing is to be kept, whatever fails
+    deadline = time.monotonic() + _LIMITS.get(event, _LIMIT_S)
+    raw, size = _read_stdin()
+    if not raw.strip():
+        return
+    _watch(max(0.05, deadline - time.monotonic()), wire.kinds.get(event, "tool"))
     _now.captured_at = time.time_ns() // 1_000_000
     try:
         paths.ensure_home(home)

@@ -36,6 +36,13 @@ def part(name):
     packed = text.partition("\\n#= " + name + " ")[2].partition("\\n")[0]
     return decompress(b85decode(packed)).decode()
 """
+
+
+def part(name):
+    exec(PART, globals())
+    return part(name)
+
+
 try:
     try:
         from _imp import source_hash
@@ -50,7 +57,6 @@ try:
             raise ValueError
         main, boot, index, first, _ = loads(head)
     except Exception:
-        exec(PART)
         main = part("MAIN")  # slower, not less
     exec(main)
 finally:
@@ -66,11 +72,9 @@ finally:
 MAIN = """
 argv = sys.argv[1:]
 if sys.getfilesystemencoding() != "utf-8":
-    exec(PART)
     exec(part("AGAIN"))
 sys.path.extend(PATHS)
 if argv[:1] == ["--compress"]:
-    exec(PART)
     exec(part("COMPRESS"), {"argv": argv})
 try:
     names = {"__name__": "cmem.boot"}
@@ -81,7 +85,6 @@ except Exception:
 try:
     from cmem.hook import main as hook
 except BaseException:
-    exec(PART)
     exec(part("KEEP"))
 else:
     hook(argv)
@@ -159,8 +162,10 @@ def read():
     return data
 
 def ours(home):
-    found = os.lstat(home)
-    return found.st_uid == os.geteuid() and found.st_mode & 0o170022 == 0o040000
+    # A link of ours to a folder of ours will do, as it does for the package.
+    place = os.stat(home)
+    owners = {os.lstat(home).st_uid, place.st_uid}
+    return owners == {os.geteuid()} and place.st_mode & 0o170022 == 0o040000
 
 def session(data, form):
     # As told by the first 64 kB, and only if it is a harmless name and no secret.
@@ -190,7 +195,7 @@ def switched_off():
 
 def keep(host, event, home):
     data = read().strip()
-    if not data or not ours(home):
+    if not data:
         return
     off = module("cmem.off", OFF)
     module("cmem.setting_text", SETTING)
@@ -203,6 +208,8 @@ def keep(host, event, home):
         return
     if any(name.encode() in data for name in off["sessions"](home)):
         return
+    if not ours(home):
+        raise OSError
     now = time.time_ns() // 1000000
     module("cmem.privacy.seen", SEEN)
     gates = module("cmem.privacy.gates", GATES)
@@ -215,14 +222,15 @@ def keep(host, event, home):
         os.mkdir(folder, 0o700)
     except FileExistsError:
         if os.path.islink(folder):
-            return
+            raise
     name = "%s/%015d-%09d-%d" % (folder, now, time.time_ns() % 10**9, os.getpid())
     fd = os.open(name + ".tmp", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     rest = memoryview(("cmem-spill 1 %s %s %d\\n" % (host, event, now)).encode() + data)
     while rest:
         rest = rest[os.write(fd, rest):]
     os.close(fd)
-    os.rename(name + ".tmp", name + ".event")
+    # Whether it is wanted is asked again, by who can read a repository.
+    os.rename(name + ".tmp", name + "-alone.event")
 
 if not switched_off() and len(argv) == 3 and argv[0].replace("-", "").isalnum() and argv[1].isalnum():
     keep(*argv)

@@ -21,7 +21,8 @@ class Repo(NamedTuple):
 
 class Entry(NamedTuple):
     """One captured hook call as it lies in the spool: the host's wire plus what had to be
-    read at that moment. ``id`` is the spool row, 0 for a spill file."""
+    read at that moment. ``id`` is the spool row, 0 for a spill file. ``wanted``: False where a
+    person has said that nothing of its place or session is to be kept."""
 
     id: int
     eid: str
@@ -32,6 +33,7 @@ class Entry(NamedTuple):
     repo: Repo
     project_env: str
     payload: bytes
+    wanted: bool = True
 
 
 # --- events (decoded by hosts/<host>.py) ---------------------------------------------

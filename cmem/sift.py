@@ -23,8 +23,8 @@ class Sieve:
         return [entry for entry in entries if self.keeps(entry)]
 
     def keeps(self, entry: Entry) -> bool:
-        """Whether the entry is wanted; one that is not is counted."""
-        return not (self._filters and self._is_filtered(entry))
+        """Whether the entry is wanted; one that a filter leaves out is counted."""
+        return entry.wanted and not (self._filters and self._is_filtered(entry))
 
     def _is_filtered(self, entry: Entry) -> bool:
         wire = HOSTS.get(entry.host)

@@ -15,9 +15,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cmem.intake import Taken
     from cmem.model import Entry
 
 MAGIC = "cmem-spill 1"
+# How the files end that the launcher has written without the package.
+ALONE = "-alone.event"
 _STALE_S = 3_600
 # ENOMEM, ENFILE, EMFILE: of the process and not of the file, which can be read another time.
 _TIRED = (12, 23, 24)
@@ -113,7 +116,7 @@ def _entry(path: str, home: str = "") -> "Entry | None":
     """The event in the file; None when the file is no spill, or when it cannot be taken by a
     fault of ours, which the log of ``home`` tells then."""
     try:
-        return _read_entry(path)
+        return _read_entry(path, home)
     except (MemoryError, ImportError):
         raise
     except OSError as error:
@@ -128,7 +131,7 @@ def _entry(path: str, home: str = "") -> "Entry | None":
         return None
 
 
-def _read_entry(path: str) -> "Entry | None":
+def _read_entry(path: str, home: str) -> "Entry | None":
     """The event, named by the hook's own code."""
     from cmem import intake
     from cmem.model import Entry, Repo
@@ -145,9 +148,20 @@ def _read_entry(path: str) -> "Entry | None":
     taken = intake.take(host, event, payload, captured_at=int(at))
     if taken is None:
         return None
-    return Entry(
-        0, taken.eid, host, event, int(at), taken.cwd, Repo(*taken.repo), "", taken.payload
+    wanted = not (home and path.endswith(ALONE)) or _is_wanted(home, taken)
+    repo = Repo(*taken.repo)
+    return Entry(0, taken.eid, host, event, int(at), taken.cwd, repo, "", taken.payload, wanted)
+
+
+def _is_wanted(home: str, taken: "Taken") -> bool:
+    """Whether no person has said that nothing of this place or session is to be kept: the launcher
+    alone could not read all that tells."""
+    from cmem import off
+
+    why = off.reason(
+        home, cwd=taken.cwd, repo=taken.repo, session=taken.session, beside=taken.beside
     )
+    return not why or off.is_doubt(why)
 
 
 def keep_bad(home: str, entry: "Entry") -> None:

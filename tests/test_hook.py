@@ -100,6 +100,7 @@ def test_tool_event_lies_in_the_spool_as_it_came(home: Path) -> None:
         Repo("", "", "", ""),
         "mine",
         raw.strip(),
+        True,
     )
     assert kinds(home) == (1, 0, 0)
 

@@ -111,7 +111,7 @@ def test_sources_in_the_launcher_come_out_as_they_went_in(home: Path) -> None:
     path = Path(launcher.install(str(home)))
     text = path.read_text()
     names: dict[str, Any] = {"__file__": str(path)}
-    exec(text[text.index("def part(") : text.index('\n"""\ntry:\n')], names)
+    exec(text[text.index("def part(") : text.index('\n"""\n\n\ndef part(name):\n    exec')], names)
     sources = {
         "MAIN": launcher.MAIN,
         "AGAIN": launcher._AGAIN,

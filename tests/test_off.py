@@ -250,6 +250,24 @@ def test_what_cannot_be_read_counts_without_the_package_too(home: Path, work: Pa
     assert spooled.counts(str(home)) == (0, 0, 2)
 
 
+def test_what_the_launcher_alone_could_not_know_is_asked_before_it_is_stored(
+    home: Path, work: Path, tmp_path: Path
+) -> None:
+    git(work, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "side")
+    text = launcher.render(package_dir=str(ROOT), site_dirs=[], version="1")
+    start_of_paths = text.index("PATHS = ")
+    rest = text[text.index("\n", start_of_paths) :]
+    (home / "hook.py").write_text(text[:start_of_paths] + "PATHS = ()" + rest)
+    argv = hookrun.argv(home, "UserPromptSubmit")
+    for folder in (tmp_path / "tree", tmp_path):
+        payload = prompt(folder)
+        subprocess.run(argv, input=payload, cwd=folder, env=clean_env(), check=True)
+    mark(work)
+    assert spooled.counts(str(home)) == (0, 2, 0)
+    assert run_json("compress")["ingested"] == 1
+    assert spooled.counts(str(home)) == (0, 0, 0)
+
+
 GLOBS = [
     ("/w/calc", "/w/calc", True),
     ("/w/calc/", "/w/calc/src/deep", True),

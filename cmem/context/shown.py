@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FOLDER = "recall"
-KEPT_S = 7 * 86_400
+KEPT_S = 30 * 86_400
 _HERE = 1  # os.SEEK_CUR, which the hook's stand-in for os has not
 # 200,000 names: more than a session can be told.
 _MOST = 4 << 20
@@ -61,7 +61,7 @@ def begin(home: str, session: str, names: "Iterable[str]") -> None:
 
 
 def sweep(home: str) -> None:
-    """Sessions that were told nothing for a week are forgotten."""
+    """Sessions that were told nothing for thirty days are forgotten."""
     folder = f"{home}/{FOLDER}"
     oldest = time.time() - KEPT_S
     try:
@@ -72,7 +72,7 @@ def sweep(home: str) -> None:
         try:
             if os.stat(f"{folder}/{name}").st_mtime < oldest:
                 os.unlink(f"{folder}/{name}")
-        except OSError:  # another session's start was faster
+        except OSError:  # it is gone already
             pass
 
 

@@ -91,14 +91,23 @@ def _start(
         known=known,
         answered=_answered(taken, wire) if resumed or forked else None,
     )
-    if recalls and not resumed:
-        # What a fork holds of its parent was told to it too.
-        shown.begin(home, taken.session, [*told, *known])
-    elif told and (resumed or forked):
-        shown.claim(home, taken.session, told)
-    if resumed or forked or recalls:
-        shown.sweep(home)
+    if recalls or resumed or forked:
+        _write_down(home, taken.session, told=told, known=known, anew=recalls and not resumed)
     return out
+
+
+def _write_down(home: str, session: str, *, told: list[str], known: set[str], anew: bool) -> None:
+    """What a session was told is not told again. Where that cannot be kept, as on a full disk, it
+    may be: a start says what it has to say all the same."""
+    from cmem.context import shown
+
+    try:
+        if anew:  # what a fork holds of its parent was told to it too
+            shown.begin(home, session, [*told, *known])
+        elif told or known:  # what is known counts from today
+            shown.claim(home, session, told)
+    except OSError:
+        pass
 
 
 def _answered(taken: "Taken", wire: "Wire") -> int | None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import hookrun
 import pytest
 import samples
 from context.test_recall import PROMPT, ask, refs
-from support import ROOT, clean_env, payload_bytes
+from support import ROOT, clean_env, payload_bytes, run_cmem
 
 from cmem.context import shown
 
+PAST = time.time() - 86_400
 CLAIM = """
 import sys
 from cmem.context import shown
@@ -59,19 +61,27 @@ def test_a_name_that_a_full_disk_has_cut_spoils_no_other(home: Path) -> None:
     assert shown.read(str(home), "s") == {"O1", "O77", "O2"}
 
 
-@pytest.mark.parametrize("source", ["startup", "resume", "fork"])
-def test_a_start_forgets_who_was_told_nothing_for_a_week(home: Path, source: str) -> None:
+def test_a_run_forgets_who_was_told_nothing_for_thirty_days(home: Path) -> None:
+    samples.calc(home).close()
+    shown.sweep(str(home))  # before there is anything
+    for name, days in (("old", 31), ("new", 29)):
+        shown.begin(str(home), name, ["O1"])
+        (file,) = [one for one in (home / shown.FOLDER).iterdir() if one.stat().st_mtime > PAST]
+        os.utime(file, (time.time() - days * 86_400,) * 2)
+    run_cmem("compress")
+    assert (shown.read(str(home), "old"), shown.read(str(home), "new")) == (set(), {"O1"})
+
+
+def test_what_a_session_knows_counts_from_when_it_goes_on(home: Path) -> None:
     hookrun.ready(home)
     samples.calc(home).close()
-    if source == "startup":
-        (home / "config.toml").write_text("recall_prompts = true\n")
-    shown.sweep(str(home))  # before there is anything
-    shown.begin(str(home), "old", ["O1"])
-    (old,) = (home / shown.FOLDER).iterdir()
-    os.utime(old, (1, 1))
-    given = {"session_id": "new", "cwd": "/src/calc", "source": source}
-    hookrun.fire(home, "SessionStart", payload_bytes(given))
-    assert not old.exists()
+    shown.begin(str(home), "new", ["O1"])
+    (file,) = (home / shown.FOLDER).iterdir()
+    os.utime(file, (1, 1))
+    given = {"session_id": "new", "cwd": "/src/calc", "source": "resume"}
+    assert hookrun.silent(hookrun.fire(home, "SessionStart", payload_bytes(given)))
+    shown.sweep(str(home))
+    assert shown.read(str(home), "new") == {"O1"}
 
 
 def test_what_cannot_be_written_down_is_not_told(home: Path) -> None:

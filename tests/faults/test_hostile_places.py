@@ -335,6 +335,9 @@ def test_a_deleted_folder_is_no_trouble_for_a_start_either(home: Path, tmp_path:
     assert kinds(home) == (1, 0, 0)
 
 
+RECALLS = b"recall_prompts = true"
+
+
 # --- file systems ----------------------------------------------------------------------
 
 
@@ -395,6 +398,8 @@ def test_on_a_full_disk_what_is_remembered_is_told_and_what_comes_is_counted(
         subprocess.run(["mount", "-o", "remount,size=4m", str(home)], check=True)
     samples.calc(home).close()
     ready(home)
+    config = home / "config.toml"
+    config.write_bytes(b"#" * len(RECALLS))
     assert silent(sh(line(home, "PostToolUse"), tool("a"), quiet()))
     with (home / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while file.write(bytes(1024)):
@@ -406,8 +411,13 @@ def test_on_a_full_disk_what_is_remembered_is_told_and_what_comes_is_counted(
     assert (done.returncode, b"Fixed subtract" in done.stdout, done.stderr) == (0, True, b"")
     full = "cmem: nothing is kept, because the disk is full: free some space"
     assert json.loads(done.stdout)["systemMessage"] == full
+    # Nor can it be written down what it was told.
+    with config.open("r+b") as file:  # in the block that it has
+        file.write(RECALLS)
+    again = sh(line(home, "SessionStart"), json.dumps(start).encode(), quiet())
+    assert json.loads(again.stdout) == json.loads(done.stdout)
     assert silent(sh(line(home, "PostToolUse"), tool("b"), quiet()))
-    assert spooled.counts(str(home)) == (1, 0, 2)
+    assert spooled.counts(str(home)) == (1, 0, 3)
     done = run_cmem("note", "one more", CMEM_HOME=str(home))
     assert (done.returncode, done.stderr.decode()) == (
         1,
@@ -415,7 +425,7 @@ def test_on_a_full_disk_what_is_remembered_is_told_and_what_comes_is_counted(
     )
     (home / "filler").unlink()
     assert silent(sh(line(home, "PostToolUse"), tool("c"), quiet()))
-    assert spooled.counts(str(home)) == (2, 0, 2)
+    assert spooled.counts(str(home)) == (2, 0, 3)
     assert_sound(home)
 
 

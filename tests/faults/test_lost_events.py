@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support import ROOT, payload_bytes, run_cmem, run_hook, run_json
+from support import ROOT, clean_env, payload_bytes, run_cmem, run_hook, run_json
 
 from cmem import bundle, hooklog, launcher, paths, spooled
 
@@ -106,6 +107,7 @@ def package(tmp_path: Path, home: Path) -> Path:
     return tmp_path / "lib"
 
 
+@pytest.mark.parametrize("bundled", [False, True], ids=["from source", "bundled"])
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize(
     "name",
@@ -115,8 +117,12 @@ def package(tmp_path: Path, home: Path) -> Path:
     ],
 )
 def test_no_event_is_lost_uncounted_by_a_damaged_module(
-    package: Path, home: Path, name: str, damage: str
+    package: Path, home: Path, name: str, damage: str, *, bundled: bool
 ) -> None:
+    if bundled:
+        code = "import sys; sys.path.insert(0, sys.argv[1])\n"
+        code += "from cmem import launcher; launcher.install(sys.argv[2])"
+        subprocess.run([sys.executable, "-c", code, str(package), str(home)], check=True)
     file = package / (name.replace(".", "/") + ".py")
     file = file if file.exists() else package / name.replace(".", "/") / "__init__.py"
     DAMAGES[damage](file)
@@ -130,3 +136,63 @@ def test_no_event_is_lost_uncounted_by_a_damaged_module(
     spilled = list((home / "spill").glob("*.event"))
     rows = 0 if (home / "spool.db").is_dir() else spooled.counts(str(home))[0]
     assert rows + len(spilled) + (dropped.stat().st_size if dropped.exists() else 0) == 1
+
+
+# --- without the package -------------------------------------------------------------
+
+
+@pytest.fixture
+def alone(home: Path) -> Path:
+    """A home whose launcher finds no package."""
+    text = launcher.render(package_dir=str(ROOT), site_dirs=[], version="0")
+    start_of_paths = text.index("PATHS = ")
+    rest = text[text.index("\n", start_of_paths) :]
+    Path(paths.launcher(str(home))).write_text(text[:start_of_paths] + "PATHS = ()" + rest)
+    return home
+
+
+def fire_alone(home: Path) -> tuple[int, int]:
+    """(files, events counted) after one more event."""
+    argv = [launcher.interpreter(), "-I", "-S", paths.launcher(str(home))]
+    argv += ["claude-code", "PostToolUse", str(home)]
+    done = subprocess.run(argv, input=payload_bytes(TOOL), capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    dropped = home / "dropped"
+    files = len(list((home / "spill").glob("*.event")))
+    return files, dropped.stat().st_size if dropped.exists() else 0
+
+
+def test_a_link_to_the_home_will_do_without_the_package_too(alone: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(alone)
+    assert fire_alone(link) == (1, 0)
+
+
+def test_what_the_launcher_alone_may_not_keep_is_counted(alone: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (alone / "spill").symlink_to(tmp_path / "elsewhere")
+    assert fire_alone(alone) == (0, 1)
+    (alone / "spill").unlink()
+    alone.chmod(0o770)
+    assert fire_alone(alone) == (0, 2)
+    alone.chmod(0o700)
+    assert fire_alone(alone) == (1, 2)
+
+
+def test_a_launcher_of_another_version_goes_on_with_this_ones_byte_code(home: Path) -> None:
+    launcher.install(str(home))
+    path = Path(paths.launcher(str(home)))
+    text = path.read_text()
+    body = text.partition('PART = r"""')[2].partition('"""')[0]
+    old = text.replace(f'PART = r"""{body}"""', body).replace(
+        "def part(name):\n    exec(PART, globals())\n    return part(name)\n", ""
+    )
+    assert old.count("def part(") == 1
+    path.write_text(old)
+    argv = [launcher.interpreter(), "-I", "-S", str(path)]
+    payload = payload_bytes(TOOL)
+    event = [*argv, "claude-code", "PostToolUse", str(home)]
+    subprocess.run(event, input=payload, env=clean_env(CMEM_AUTO_COMPRESS="0"), check=True)
+    assert spooled.counts(str(home)) == (1, 0, 0)
+    subprocess.run([*argv, "--compress", str(home)], env=clean_env(), check=True)
+    assert spooled.counts(str(home)) == (0, 0, 0)
