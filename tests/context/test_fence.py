@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -40,6 +42,19 @@ ATTACKS = {
     "emoji with its selector": ("⚠\ufe0f careful", "⚠\ufe0f careful"),
     "braille": ("⠓⠊⠀⠽", "⠓⠊⠀⠽"),
     "mongolian selectors": ("a\u180b\u180c\u180db", "a\u180bb"),
+    "format between letters": ("x" + "\U0001d173\U0001d17a" * 20 + "y", "xy"),
+    "formats of shorthand and hieroglyphs": ("a\U0001bca0b\U00013430c\U0001343fd", "abcd"),
+    "formats of other scripts": ("\u0600a \u06dd b\u070f\u08e2\u0890\U000110bd", "a b"),
+    "formats alone": ("\U0001d173 \u0600", ""),
+    "a format within a terminal's sequence": ("a\x1b\U0001d173[2Jb", "ab"),
+    "grapheme joiners in a row": ("x" + "\u034f" * 20 + "y", "x\u034fy"),
+    "khmer vowels in a row": ("x" + "\u17b4\u17b5" * 9 + "y", "x\u17b4y"),
+    "khmer": ("ភាសាខ្មែរ", "ភាសាខ្មែរ"),
+    "blank braille in a row": ("x" + "\u2800" * 50 + "y \u2800 z", "x\u2800y z"),
+    "blanks of music and Khitan": ("x" + "\U0001d159\U00016fe4" * 9, "x\U0001d159"),
+    "unseen signs of many kinds": ("x\ufe00\u034f\u200d\u2800\u180by", "x\ufe00y"),
+    "what is no character yet": ("x\ufff0\ufff8y", "x\ufff0y"),
+    "private use": ("\ue0b0 main", "\ue0b0 main"),
     "joiner": ("👩\u200d💻 works", "👩\u200d💻 works"),
 }
 
@@ -51,6 +66,32 @@ def test_text_becomes_harmless(name: str) -> None:
     if wanted is not None:
         assert got == wanted
     assert "<" not in got and "\n" not in got and "](" not in got and "?" not in got
+
+
+# Default_Ignorable_Code_Point, DerivedCoreProperties-16.0.0.txt.
+IGNORABLE = (
+    *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
+    *((0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
+    *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8)),
+    *((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+)
+
+
+def test_of_ignorable_signs_no_two_follow_each_other() -> None:
+    signs = [chr(code) for first, last in IGNORABLE for code in range(first, last + 1)]
+    assert [sign for sign in signs if len(fence.line("x" + sign * 3 + "y", 9)) > 3] == []
+    assert [sign for sign in signs if fence.line(sign * 3, 9)] == []
+    mixed = fence.line("x" + "".join(signs) + "y", 5000)
+    assert len(mixed) == 3
+
+
+def test_no_sign_of_format_passes_but_the_joiners() -> None:
+    passed = [
+        sign
+        for sign in map(chr, range(sys.maxunicode + 1))
+        if unicodedata.category(sign) == "Cf" and fence.line(f"x{sign}y", 9) != "xy"
+    ]
+    assert passed == ["\u200c", "\u200d"]
 
 
 @given(st.text(max_size=300), st.integers(2, 200))

@@ -55,6 +55,18 @@ SPELLINGS = {
         "http://１２７.0.0.1/ http://127。0。0。1/ http://%31.0.0.1/",
         f"{REMOVED} {REMOVED} {REMOVED}",
     ),
+    "behind a quote": ('https://e/"?q=1 "https://e/"#x', 'https://e/" "https://e/"'),
+    "behind a backtick": ("https://e/`?q=1 `https://e/`?q", "https://e/` `https://e/`"),
+    "behind angles": ("https://e/<?q=1> <https://e/>?q", "https://e/<> <https://e/>"),
+    "behind two marks": ('https://e/`"x"?q`#y', 'https://e/`"x"`'),
+    "a text behind a quote": ('"https://e/","a?b","c#d"', '"https://e/","a","c"'),
+    "a link behind a quote's query": ('"https://e/"?https://f/', '"https://e/"'),
+    "password behind a quote": (
+        'https://u"p@e/?q http://u`:p@1.1.1.1/',
+        'https://u" e/ http://u` 1.1.1.1/',
+    ),
+    "scheme before a mark": ("http:`e?q ws:<x>?q", "http:`e ws:<x>"),
+    "www behind a quote": ("www.e`?q", "www.e`"),
     "address in a bracket": ("(see:http://127.0.0.1)", f"(see:{REMOVED})"),
 }
 KEPT = {
@@ -68,6 +80,9 @@ KEPT = {
     "paths": (r"a//b?c C:\Users\me@x src/a.py:12 file:foo.py",) * 2,
     "regex": (r"`\\d+?` and \w+@",) * 2,
     "numbers": ("n //2 http:8080 at 10:30",) * 2,
+    "json": ('{"url":"https://e/?q=1","n":1} is it "a"?', '{"url":"https://e/","n":1} is it "a"?'),
+    "quotes": ('"a?b":"c#d" `x?`',) * 2,
+    "markup": ('<a href="//e/?q">text</a> is it?', '<a href="//e/">text</a> is it?'),
     "mapping": ("{data:[1,2],http:{a:1}} metadata:x,y",) * 2,
 }
 
@@ -84,8 +99,11 @@ def test_other_text_stays(name: str) -> None:
     assert links.stripped(text) == wanted
 
 
-# What a browser takes for a link: scheme, any slashes, authority, and the rest of it.
-FOLLOWED = re.compile(r"(?i)(?<![a-z])(?:https?|ftp|wss?):[/\\\\]*([^/?#\s\"<>`]*)([^\s\"<>`]*)")
+# What is taken for a link: scheme, any slashes, authority, and the rest of it. What links bare
+# addresses, as GitHub does, goes on behind quotes.
+FOLLOWED = re.compile(
+    r"(?i)(?<![a-z])(?:https?|ftp|wss?):[/\\\\]*((?:[^/?#\s\"<>`][^/?#\s]*)?)([^\s]*)"
+)
 PIECES = [
     "http:",
     "https://",
@@ -116,8 +134,18 @@ PIECES += [
     "1.1.1.1",
     "@",
     '"',
+    "`",
+    "<",
+    ">",
     "foo://",
 ]
+
+
+def test_what_may_begin_a_password_is_not_left_behind_a_quote() -> None:
+    text = 'see https://user"pass`word@e.example/'
+    for size in range(len("see https://u"), text.index("@") + 1):
+        assert links.stripped(text[:size], whole=False) == "see https://"
+    assert links.stripped('see "https://e/"pass', whole=False) == 'see "https://e/"pass'
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
@@ -129,7 +157,8 @@ def test_no_spelling_keeps_userinfo_or_query(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a:", "http:", "http:a/", "//", "\\", "www.", "data:", "a?//", "//1.1，", "_www.", "http:u@/"],
+    ["a:", "http:", "http:a/", "//", "\\", "www.", "data:", "a?//", "//1.1，", "_www.", "http:u@/"]
+    + ['//a"', "//a`?", 'http:"', '"u@'],
 )
 def test_work_grows_with_the_text_only(piece: str) -> None:
     """Counted, not timed: four times the text, about four times the lines run."""
