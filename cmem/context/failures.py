@@ -3,7 +3,8 @@
 Two failures are the same when the lines that tell most of both have the same words: numbers,
 hashes and places in files move from run to run and do not count, nor do the words that every
 failure has. A memory tells of it when one of its lines has all these words. A line that many
-outputs hold tells nothing, and a short one too little.
+outputs hold tells nothing, and a short one only as a whole: where it names what failed, as
+"command not found: jq" does, and few hold it.
 """
 
 from cmem.context import terms
@@ -25,11 +26,15 @@ LEAST_MASS = 3.0
 TERMS = 10
 # So many outputs and memories hold a generic line.
 GENERIC = 24
+# And one that tells only as a whole, whose words beside the name are at least so many.
+RARE = 12
+LEAST_BESIDE = 2
+LONGEST = 16
 # What every failure says of itself.
 _NOISE = """
     abort aborted build child cmd code command err errno error errors exception exit exited fail
-    failed failing failure fatal invalid job non nonzero process return returned script status
-    target task traceback unexpected unknown warning zero
+    failed failing failure fatal invalid job non nonzero npm pnpm process return returned script
+    status target task traceback uncaught unexpected unknown warning yarn zero
 """
 NOISE = frozenset([terms.quoted(word) for word in _NOISE.split()])
 SIGNS = (
@@ -37,22 +42,60 @@ SIGNS = (
     *("undefined", "unresolved", "no such", "denied", "refused", "invalid", "unexpected"),
     *("missing", "expected", "conflict", "unable", "unknown"),
 )
-
+# Of a line that tells as a whole: who says it, and signs that say nothing of what failed.
+_SPEAKERS = frozenset(
+    [
+        "bash",
+        "bin",
+        "dash",
+        "e",
+        "err",
+        "error",
+        "fatal",
+        "fish",
+        "ksh",
+        "line",
+        "npm",
+        "pnpm",
+        "sh",
+        "uncaught",
+        "usr",
+        "yarn",
+        "zsh",
+    ]
+)
+_VAGUE = ("error", "exception", "expected", "fail", "fatal", "panic")
+_QUOTES = "'\"`\u2018\u2019\u201c\u201d"
+_AROUND = "()[]{},;:.!?"
 _APART = {ord(sign): " " for sign in "()[]="}
 
 
 def telling(output: str) -> list[str]:
-    """The terms of the line that tells most of a failing command's output; [] for none."""
+    """The terms of the line that tells most of a failing command's output, or one phrase for all
+    of it; [] for none."""
+    return _told(output)[0]
+
+
+def _told(output: str) -> tuple[list[str], bool]:
+    """The same, and whether it is a phrase."""
     best: list[str] = []
     most = 0.0
     lines = output[-LOOKED_AT:].splitlines()
     told = [line for line in lines if _is_sign(line)][:LINES]
+    masses = []
     for line in told:
         found = _terms(line)[:TERMS]
         mass = _mass(line, found)
+        masses.append(mass)
         if mass > most:
             best, most = [term for term, _mass in found], mass
-    return best if most >= LEAST_MASS else []
+    if most >= LEAST_MASS:
+        return best, False
+    for at in sorted(range(len(told)), key=lambda at: -masses[at]):
+        phrase = _phrase(told[at])
+        if phrase:
+            return [terms.quoted(phrase)], True
+    return [], False
 
 
 def followed(
@@ -64,15 +107,17 @@ def followed(
     session: int = 0,
 ) -> "list[Observation]":
     """What was done, newest first, after the same failure in an earlier session."""
-    wanted = telling(output)
+    wanted, whole = _told(output)
     if not wanted:
         return []
     match = " AND ".join(wanted)
     within = matching.scope(projects, kinds=("O", "T"))
-    found = matching.documents(conn, match, within, limit=GENERIC)
-    if len(found) == GENERIC:
+    limit = RARE if whole else GENERIC
+    found = matching.documents(conn, match, within, limit=limit)
+    if len(found) == limit:
         return []
-    found = [doc for doc, kind, text in matching.texts(conn, found) if _tells(kind, text, wanted)]
+    texts = matching.texts(conn, found)
+    found = [doc for doc, kind, text in texts if _tells(kind, text, wanted, whole=whole)]
     if not found:
         return []
     rows = matching.fixes(conn, found, projects, limit=MOST + len(known))
@@ -80,11 +125,69 @@ def followed(
     return rows[:MOST]
 
 
-def _tells(kind: str, text: str, wanted: "Collection[str]") -> bool:
+def _tells(kind: str, text: str, wanted: "Collection[str]", *, whole: bool) -> bool:
     """Whether an output is of the failure that these terms tell of, or a memory tells of it."""
     if kind == "T":
         return set(telling(text)) == set(wanted)
+    if whole:
+        phrases = [f" {phrase[1:-1]} " for phrase in wanted]
+        lines = [f" {' '.join(_words(line))} " for line in text.splitlines()]
+        return any(phrase in line for phrase in phrases for line in lines)
     return any(set(wanted) <= {term for term, _mass in _terms(line)} for line in text.splitlines())
+
+
+def _phrase(line: str) -> str:
+    """The words of a line that names what failed, where it says besides how; of an exception that
+    is all of the line the name is enough. Else ""."""
+    words = _words(line)
+    while words and words[0] in _SPEAKERS:
+        del words[0]
+    phrase = " ".join(words)
+    if not 0 < len(words) <= LONGEST:
+        return ""
+    if _is_exception(line):
+        return phrase
+    if not any(sign in phrase for sign in SIGNS if sign not in _VAGUE):
+        return ""
+    names = {word for name in _names(line) for word in terms.plain(name).split()}
+    beside = [word for word in words if word not in names]
+    return phrase if names and len(beside) >= LEAST_BESIDE else ""
+
+
+def _words(line: str) -> list[str]:
+    return terms.plain(_settled(line)).split()
+
+
+def _names(line: str) -> list[str]:
+    """What a line names: in quotes, as code is named, or alone beside a colon."""
+    found = []
+    for word in line.split():
+        bare = word.strip(_AROUND)
+        if len(bare) > 2 and bare[0] in _QUOTES and bare[-1] in _QUOTES:
+            found.append(bare)
+    found += [term for term, mass in terms.of_text(_settled(line)) if mass == terms.NAME]
+    for part in line.split(": "):
+        alone = part.split()
+        if len(alone) == 1 and _is_word(alone[0].strip(_AROUND)):
+            found.append(alone[0])
+    return found
+
+
+def _is_word(text: str) -> bool:
+    """Whether it is a word that not every failure has."""
+    word = text.lower()
+    plain = word.replace("-", "").replace(".", "").isalnum() and not word.isdigit()
+    generic = word in _SPEAKERS or word in terms.EVERYDAY or terms.quoted(word) in NOISE
+    return plain and not generic
+
+
+def _is_exception(line: str) -> bool:
+    """Whether all of it is the name of an exception with its place: ``java.lang.OutOfMemoryError``.
+    One without is every program's."""
+    name = line.strip().rstrip(":")
+    last = name.rpartition(".")[2]
+    plain = name.replace(".", "").replace("_", "").isalnum()
+    return plain and "." in name.strip(".") and last.endswith(("Exception", "Error"))
 
 
 def _terms(line: str) -> "list[tuple[str, float]]":

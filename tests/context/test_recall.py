@@ -252,6 +252,86 @@ def test_the_lines_that_tell_most_have_the_same_words(
     conn.close()
 
 
+SHORT = (
+    (
+        "npm test",
+        "npm ERR! code 1\nError: Cannot find module 'lodash'\nRequire stack:\n- /src/a.js",
+    ),
+    ("make fmt", "bash: line 1: jq: command not found"),
+    ("make up", "zsh: command not found: kubectl"),
+    ("npm run build", 'npm ERR! Missing script: "build"'),
+    ("gradle run", "java.lang.NullPointerException\n\tat a.b.Main.main(Main.java:9)"),
+    ("dev", "sh: 1: vite: not found"),
+    ("ls", "ls: cannot access 'dist': No such file or directory"),
+    ("jest", "Error: expected 'left' to equal 'right'"),
+    ("git push", "error: failed to push some refs to 'origin'"),
+)
+
+
+@pytest.mark.parametrize("as_memory", [False, True], ids=["output", "memory"])
+@pytest.mark.parametrize(
+    ("output", "same"),
+    [
+        *((output, number) for number, (_command, output) in enumerate(SHORT[:-2])),
+        *((output, None) for _command, output in SHORT[-2:]),
+        ("Error: Cannot find module 'lodash'", 0),
+        ("Uncaught Error: Cannot find module 'lodash'", 0),
+        ("npm error Cannot find module 'lodash'.", 0),
+        ("/bin/bash: line 7: jq: command not found", 1),
+        ('npm error Missing script: "build"', 3),
+        ("Error: Cannot find module 'lodash.merge'", None),
+        ("Error: Cannot find module 'express'", None),
+        ("bash: yq: command not found", None),
+        ("zsh: command not found: helm", None),
+        ('npm ERR! Missing script: "lint"', None),
+        ("java.lang.IllegalStateException", None),
+        ("NullPointerException", None),
+        ("sh: 1: vitest: not found", None),
+        ("ls: cannot access 'build': No such file or directory", None),
+        ("error: not found", None),
+        ("command not found", None),
+        ("Cannot find module", None),
+        ("Missing script", None),
+        ("error: jq", None),
+        ("FAILED: lodash", None),
+    ],
+)
+def test_a_short_line_that_names_what_failed_tells_as_a_whole(
+    home: Path, output: str, same: int | None, as_memory: bool
+) -> None:
+    conn = samples.calc(home)
+    fixes = []
+    for number, (command, met) in enumerate(SHORT):
+        session = samples.session(conn, 1, f"m{number}")
+        turn = samples.turn(conn, session, 1)
+        if as_memory:
+            line = next((one for one in met.splitlines() if failures.telling(one)), met)
+            facts = [f"`{command}`: failed (exit 1: {line}), then passed after editing a.py"]
+        else:
+            facts = []
+            failed = {"error": "Exit code 1\n" + met}
+            samples.tool(conn, session, turn, "Bash", {}, failed, outcome="failed")
+        title = f"Fixed number {number}"
+        fixes.append(samples.observation(conn, 1, session, turn, title=title, facts=facts))
+    found = [row[0] for row in failures.followed(conn, "Exit code 1\n" + output, [1])]
+    assert found == ([] if same is None else [fixes[same]])
+    conn.close()
+
+
+def test_a_short_line_that_many_hold_tells_nothing(home: Path) -> None:
+    conn = samples.calc(home)
+    output = "java.lang.NullPointerException"
+    with connection.transaction(conn):
+        for number in range(failures.RARE):
+            session = samples.session(conn, 1, f"m{number}")
+            turn = samples.turn(conn, session, 1)
+            samples.tool(conn, session, turn, "Bash", {}, {"error": output}, outcome="failed")
+            samples.observation(conn, 1, session, turn, title=f"Fixed number {number}")
+            told = [row[0] for row in failures.followed(conn, output, [1])]
+            assert bool(told) == (number + 1 < failures.RARE)
+    conn.close()
+
+
 def test_a_memory_tells_of_a_failure_with_all_its_words_in_one_line(home: Path) -> None:
     conn = samples.calc(home)
     session = samples.session(conn, 1, "told")
