@@ -94,7 +94,8 @@ def _compose(conn: "apsw.Connection | None", read: "Read", budget: int) -> "tupl
     head = render.notice(read.name)
     every = min(read.total, gather.COUNTED) + min(read.everywhere, gather.COUNTED)
     outside = min(read.external, gather.COUNTED)
-    foot = render.digging("O" + "9" * 9, omitted=every, external=outside, least=(True, True))
+    ref = "O" + "9" * 9
+    foot = render.digging(ref, raw=ref, omitted=every, external=outside, least=(True, True))
     counts = dict.fromkeys(render.KINDS, 99)
     frame = [head, render.economics(counts, read=99_999, work=9_999_999), *foot, "=" * 72]
     if not purse.pay(frame):
@@ -123,7 +124,8 @@ def _compose(conn: "apsw.Connection | None", read: "Read", budget: int) -> "tupl
     rows = [one[1] for one in read.ranked if f"O{one[1][0]}" in seen]
     least = max(read.total, read.everywhere) > gather.COUNTED, read.external > gather.COUNTED
     left = every - _observed(items)
-    foot = render.digging(_anchor(items), omitted=left, external=outside, least=least)
+    ref, raw = _anchor(items), render.worked_for(rows)
+    foot = render.digging(ref, raw=raw, omitted=left, external=outside, least=least)
     cost = price.count("\n".join([head, *lines, *foot])) + 40
     economics = render.economics(_kinds(items), read=cost, work=_work(rows))
     return "\n".join([head, economics, *lines, *foot]), items

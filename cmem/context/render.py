@@ -27,6 +27,7 @@ KINDS = {
 TYPE_CAP = 40
 NEVER = 2**62
 NO_TITLE = "(no title)"
+NO_TEXT = "(no text)"
 SUMMARY_CAP = 400
 SUMMARY_PARTS = (("request", 4), ("learned", 5), ("completed", 6), ("next steps", 7))
 NOTICE = (
@@ -53,15 +54,16 @@ def title_line(row: "Observation") -> str:
 def detail_lines(row: "Observation", details: "Details") -> list[str]:
     """What an observation says: its facts, or its narrative where it has none."""
     narrative, facts = details
+    title = line(row[10], TITLE_CAP)
     lines: list[str] = []
     for fact in facts:
-        shown = line(fact, FACT_CAP)
+        shown = _beyond(title, line(fact, FACT_CAP))
         if shown:
             lines.append("  · " + shown)
         if len(lines) == MAX_FACTS:
             break
     if not lines or row[3] or row[2] == "decision":
-        told = line(narrative, NARRATIVE_CAP)
+        told = _beyond(title, line(narrative, NARRATIVE_CAP))
         if told:
             lines.insert(0, "  · " + told)
     return lines
@@ -69,19 +71,36 @@ def detail_lines(row: "Observation", details: "Details") -> list[str]:
 
 def note_lines(row: "Observation", details: "Details") -> list[str]:
     """What a note for every project says beyond its title, in one line."""
-    text = line(details[0], FACT_CAP)
-    # A title that was cut is the beginning of the text.
-    return ["  · " + text] if text and text != line(row[10], TITLE_CAP) else []
+    text = _beyond(line(row[10], TITLE_CAP), line(details[0], FACT_CAP))
+    return ["  · " + text] if text else []
+
+
+def _beyond(title: str, text: str) -> str:
+    """What a text says beyond the title above it: nothing where it is the same, the rest where
+    the title was cut."""
+    if text == title:
+        return ""
+    told = title[:-1]
+    if not told or title[-1] != "…" or not text.startswith(told):
+        return text
+    at = len(told)
+    if text[at:] and text[at] != " " and text[at].isascii():
+        # What is harmless in a word need not be where half of it begins a line.
+        at = told.rfind(" ")
+        if at < 0:
+            return text
+    rest = text[at:].lstrip("…")
+    return "…" + rest if rest.strip() else ""
 
 
 def summary_head(row: "Summary") -> str:
     return f"Last session (S{row[0]} of N{row[1]}, {day(row[2])}):"
 
 
-def summary_lines(row: "Summary") -> list[str]:
-    """The filled parts of a summary, each one line."""
+def summary_lines(row: "Summary", mark: str = "") -> list[str]:
+    """The filled parts of a summary, each one line; ``mark``: what is before each part's name."""
     parts = [(label, line(_unlisted(str(row[at])), SUMMARY_CAP)) for label, at in SUMMARY_PARTS]
-    return [f"- {label}: {text}" for label, text in parts if text]
+    return [f"- {mark}{label}: {text}" for label, text in parts if text]
 
 
 def _unlisted(text: str) -> str:
@@ -102,7 +121,7 @@ def day(at: int) -> str:
 
 def item_line(item: "tuple[int, str, str]") -> str:
     """Something still to be done."""
-    return f"- W{item[0]} {line(item[1], FACT_CAP)}"
+    return f"- W{item[0]} {line(item[1], FACT_CAP) or NO_TEXT}"
 
 
 def timeline(
@@ -148,9 +167,12 @@ def economics(counts: dict[str, int], *, read: int, work: int) -> str:
     )
 
 
-def digging(anchor: str, *, omitted: int, external: int, least: tuple[bool, bool]) -> list[str]:
-    """How to see more, with an id that exists; ``anchor`` "": there is only open work.
-    ``least``: whether there are so many of each that they were not counted to the end."""
+def digging(
+    anchor: str, *, raw: str, omitted: int, external: int, least: tuple[bool, bool]
+) -> list[str]:
+    """How to see more, with ids that exist; ``anchor`` "": there is only open work; ``raw`` "":
+    nothing told has calls to show. ``least``: whether there are so many of each that they were not
+    counted to the end."""
     lines = []
     more, outside = ["at least " if one else "" for one in least]
     if omitted > 0:
@@ -161,11 +183,19 @@ def digging(anchor: str, *, omitted: int, external: int, least: tuple[bool, bool
     if not anchor:
         lines.append('Look closer: `cmem state list`, `cmem search "words"`.')
         return lines
+    calls = f", `cmem raw {raw}` (original tool calls)" if raw else ""
     lines.append(
         f"Look closer: `cmem get {anchor}` (all of it), `cmem timeline {anchor}` (what happened "
-        f'around it), `cmem search "words"`, `cmem raw {anchor}` (original tool calls).'
+        f'around it), `cmem search "words"`{calls}.'
     )
     return lines
+
+
+def worked_for(rows: "Sequence[Observation]") -> str:
+    """The newest id of those that evidence is behind, which a person's notes have not; "" where
+    none is."""
+    ids = [row[0] for row in rows if row[8]]
+    return f"O{max(ids)}" if ids else ""
 
 
 def _round(tokens: int) -> str:

@@ -203,7 +203,7 @@ def test_the_notes_of_a_merged_project_stay(home: Path) -> None:
 def test_a_pinned_note_for_every_project_comes_first_and_with_its_text(home: Path) -> None:
     conn = samples.calc(home)
     scope = wide(conn)
-    text = "Commits have one line; " + "and say why, not what, " * 9
+    text = "Commits have one line; " + "and say why, not what, " * 9 + "each"
     first = notes.Note(text, pinned=True)
     notes.add_to(conn, notes.clean(first), project=scope, now=samples.NOON - samples.DAY)
     for number in range(12):
@@ -213,10 +213,60 @@ def test_a_pinned_note_for_every_project_comes_first_and_with_its_text(home: Pat
     lines = lines_of(start(home, "/src/calc"))
     at = lines.index("In every project:")
     assert lines[at + 1].startswith("- O3 pinned note: Commits have one line; and say why")
-    told = [line for line in lines if line.startswith("  · Commits have one line; ")]
-    assert len(told) == 1 and len(told[0]) > 200
+    # The title was cut; the rest is told, and nothing twice.
+    title, rest = lines[at + 1], lines[at + 2]
+    begin = title.removeprefix("- O3 pinned note: ").partition("…")[0]
+    assert begin + rest.removeprefix("  · …") == text
     shown = sum("newer" in line for line in lines)
     assert f"Not shown: {12 - shown} more memories are stored; see cmem search." in lines
+
+
+LONG = "Retries of the gateway end after three attempts " + "because it blocks an account " * 3
+
+
+@pytest.mark.parametrize(
+    ("title", "narrative", "facts", "says"),
+    [
+        ("Fixed it", "Fixed it", [], []),
+        ("Fixed it", "Fixed it all", [], ["Fixed it all"]),
+        ("Fixed it", "Why it broke", ["Fixed it"], ["Why it broke"]),
+        ("Fixed it", "Fixed it", ["Fixed it", "a.py"], ["a.py"]),
+        ("It was cut…", "It was cut short", [], ["… short"]),
+        ("It was cu…", "It was cut short", [], ["… cut short"]),
+        ("a.py/x…", "a.py/xjavascript:f() or b", [], ["a.py/xjavascript:f() or b"]),
+        ("修复了…", "修复了减法", [], ["…减法"]),
+        ("It waits…", "It waits…", [], []),
+        ("It waits…", "It waits… for you", [], ["… for you"]),
+        ("It was cut…", "It was cut", [], []),
+        ("It was cut…", "Something else", ["It was cut short"], ["… short"]),
+        ("…", "All of it", [], ["All of it"]),
+        ("<b> & …", "<b> & <i>", [], ["… &lt;i&gt;"]),
+        (LONG + "for good", LONG + "for good", [], ["… blocks an account for good"]),
+    ],
+)
+def test_what_a_title_says_is_not_said_again(
+    home: Path, title: str, narrative: str, facts: list[str], says: list[str]
+) -> None:
+    conn = samples.calc(home)
+    ref = samples.observation(
+        conn, 1, 1, 1, title=title, narrative=narrative, facts=facts, created_at=NEW
+    )
+    conn.close()
+    lines = lines_of(start(home, "/src/calc"))
+    at = next(at for at, line in enumerate(lines) if line.startswith(f"- O{ref} "))
+    told = [line.removeprefix("  · ") for line in lines[at + 1 : at + 1 + len(says)]]
+    assert told == says
+    assert not lines[at + 1 + len(says)].startswith("  · ")
+
+
+def test_the_examples_at_the_end_lead_somewhere(home: Path) -> None:
+    conn = samples.calc(home)
+    note(conn, 1, "Use uv here")
+    conn.close()
+    lines = lines_of(start(home, "/src/calc"))
+    assert lines[-2].startswith("Look closer: `cmem get O3` (all of it), `cmem timeline O3`")
+    # Nothing was done for the note.
+    assert lines[-2].endswith(', `cmem search "words"`, `cmem raw O2` (original tool calls).')
 
 
 def test_nothing_is_only_said_where_there_is_nothing(home: Path) -> None:
