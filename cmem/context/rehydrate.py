@@ -8,6 +8,7 @@ changed and the commands it ran.
 
 from cmem.context import render
 from cmem.context.fence import FACT_CAP, NARRATIVE_CAP, TITLE_CAP, line
+from cmem.context.render import NO_TEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,8 +75,10 @@ def section(so_far: SoFar, *, details: "Details", purse: "Purse") -> "tuple[list
     left = len(waiting) - len(new)
     new += _counted(left, "- {} more {}, not stored yet", purse)
     told, items = _asked(so_far, first, pays)
-    summary = [text for text in _summary(so_far) if pays([text])]
     left = so_far.prompts - len(items)
+    summary = [text for text in _summary(so_far) if pays([text])]
+    if summary and so_far.summary is not None:
+        items.append((f"S{so_far.summary[0]}", "summary of this session"))
     more = _counted(left, f"- {{}} earlier {{}}: `cmem session show N{so_far.ref}`", purse)
     _add_done(so_far, told, pays)
     items += _add_own(so_far, told, details, pays=pays)
@@ -99,7 +102,7 @@ def _first(so_far: SoFar, purse: "Purse") -> str:
         asked = so_far.waiting[-1]
         what = "asked" + (" first" if len(so_far.waiting) > 1 else "") + ", not stored yet"
     for cap in (NARRATIVE_CAP, FACT_CAP, TITLE_CAP):
-        text = f"- {what}: {line(asked, cap)}"
+        text = f"- {what}: {line(asked, cap) or NO_TEXT}"
         if purse.pay([text]):
             return text
     return ""
@@ -116,7 +119,7 @@ def _asked(so_far: SoFar, first: str, pays: "Pays") -> "tuple[dict[int, list[str
     told: dict[int, list[str]] = {}
     items: Items = []
     for at, (turn, prompt, asked, _answered) in enumerate([*so_far.turns[-1:], *so_far.turns[:-1]]):
-        text = first if at == 0 else f"- P{prompt} asked: {line(asked, FACT_CAP)}"
+        text = first if at == 0 else f"- P{prompt} asked: {line(asked, FACT_CAP) or NO_TEXT}"
         if text and (at == 0 or pays([text], prompt=True)):
             told.setdefault(turn, []).append(text)
             items.append((f"P{prompt}", "asked in this session"))
@@ -130,15 +133,19 @@ def _add_done(so_far: SoFar, told: "dict[int, list[str]]", pays: "Pays") -> None
         if turn not in told or turn in observed:
             continue
         texts = []
-        if answered.strip():
-            texts.append("  · answered: " + line(answered.lstrip().split("\n\n")[0], FACT_CAP))
+        if said := line(answered.lstrip().split("\n\n")[0], FACT_CAP):
+            texts.append("  · answered: " + said)
         files, commands = so_far.done.get(turn, ([], []))
-        if files:
-            shown = ", ".join([line(name, COMMAND_CAP) for name in files[:FILES]])
+        if shown := ", ".join(_lines(files[:FILES])):
             rest = f" and {len(files) - FILES} more files" if len(files) > FILES else ""
             texts.append(f"  · changed: {shown}{rest}")
-        texts += [f"  · ran: {line(one, COMMAND_CAP)}" for one in commands[:COMMANDS]]
+        texts += [f"  · ran: {one}" for one in _lines(commands[:COMMANDS])]
         told[turn] += [text for text in texts if pays([text])]
+
+
+def _lines(texts: "Sequence[str]") -> list[str]:
+    """Those of which anything can be seen, harmless."""
+    return list(filter(None, [line(text, COMMAND_CAP) for text in texts]))
 
 
 def _add_own(
@@ -160,6 +167,7 @@ def _add_own(
 
 def _summary(so_far: SoFar) -> list[str]:
     """What its own summary adds to what was asked."""
-    if so_far.summary is None:
+    row = so_far.summary
+    if row is None:
         return []
-    return render.summary_lines(so_far.summary)[1 if so_far.summary[4] else 0 :]
+    return render.summary_lines((*row[:4], "", *row[5:]), f"S{row[0]} ")

@@ -5,7 +5,7 @@ after a compaction only.
 import os
 
 from cmem import paths
-from cmem.context import rehydrate
+from cmem.context import fence, rehydrate
 from cmem.hosts.wire import NOTIFICATION
 from cmem.store import current
 
@@ -101,8 +101,13 @@ def _waiting(home: str, session: str) -> list[str]:
     return [
         text
         for text in (told.strip() for _at, told in found)
-        if text.replace(PRIVATE, "").strip() and not text.startswith(NOTIFICATION)
+        if _is_seen(text.replace(PRIVATE, "")) and not text.startswith(NOTIFICATION)
     ]
+
+
+def _is_seen(text: str) -> bool:
+    """Whether a reader sees anything of it."""
+    return fence.line(text, fence.TITLE_CAP) not in ("", "…")
 
 
 def _has_files(home: str) -> bool:

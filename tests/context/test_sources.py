@@ -43,6 +43,40 @@ def test_a_compaction_gives_back_what_was_asked_and_done(home: Path) -> None:
     ]
 
 
+def test_a_compacted_sessions_own_summary_can_be_asked_for(home: Path) -> None:
+    samples.calc(home).close()
+    told: list[str] = []
+    document = start(home, "/src/calc", source="compact", session=OWN, told=told)
+    assert middle(document)[-2:] == [
+        "- S1 completed: subtract returns a - b",
+        "- S1 next steps: add a test for divide",
+    ]
+    assert lines_of(document)[2].startswith("Shown: 2 memories, 1 summary, 1 prompt for ")
+    assert sorted(told) == ["O1", "O2", "P1", "S1"]
+
+
+def test_where_nothing_can_be_seen_no_line_is_empty(home: Path) -> None:
+    conn = samples.calc(home)
+    unseen = "\u200d\ufe0f\u200b\x1b[0m"
+    turn = samples.turn(conn, 1, 2, assistant_message=unseen)
+    samples.prompt(conn, 1, turn, unseen, created_at=samples.NOON + 9000)
+    given = {"command": unseen, "file_path": unseen}
+    for tool in ("Bash", "Edit"):
+        samples.tool(conn, 1, turn, tool, given, {})
+    conn.execute("UPDATE session_summaries SET request = ?", (unseen,))
+    conn.close()
+    lines = middle(start(home, "/src/calc", source="compact", session=OWN))
+    assert lines[:3] == [
+        "This session so far (N1), newest first:",
+        "- P2 asked: (no text)",
+        "- P1 asked first: Fix subtract so that the tests pass",
+    ]
+    assert lines[-2:] == [
+        "- S1 completed: subtract returns a - b",
+        "- S1 next steps: add a test for divide",
+    ]
+
+
 def test_a_compaction_of_a_session_nobody_knows_gives_the_block(home: Path) -> None:
     samples.calc(home).close()
     assert start(home, "/src/calc", source="compact", session="new") == start(home, "/src/calc")
@@ -83,7 +117,7 @@ def test_a_long_session_leaves_room_for_the_rest(home: Path, budget: int, filler
     if budget >= 2000:
         assert "asked: 39 " in text
         assert "asked first: Fix subtract " in text and "- O2 decision" in text
-        assert "- next steps: add a test for divide" in text and "Last session" not in text
+        assert "- S1 next steps: add a test for divide" in text and "Last session" not in text
 
 
 def test_a_resumed_session_gets_only_what_others_added_since(home: Path) -> None:
