@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmem import here, repo, settings
 from cmem.cli import off, output, place
-from cmem.context import block, gather, health, inject
+from cmem.context import block, gather, health, inject, price
 from cmem.errors import CmemError, UsageError
 from cmem.plural import counted
 from cmem.store import current
@@ -115,7 +115,7 @@ def _build(values: Mapping[str, Any], loaded: settings.Settings) -> "block.Block
     if conn is None:
         if values["project"]:
             raise CmemError(f"no such project: {values['project']}; there are no memories yet")
-        return identity[2], "", 0, [], 0, 0
+        return _of_waiting(identity[2], values, loaded.context_budget)
     try:
         if not values["project"]:
             session = _host_session(conn, values["session"])
@@ -154,6 +154,29 @@ def _known(session: str) -> set[str]:
     return shown.read(str(place.home()), session)
 
 
+def _of_waiting(name: str, values: Mapping[str, Any], budget: int) -> "block.Block":
+    """The block where nothing has ever been stored."""
+    text = ""
+    if values["session"] and values["source"] == "compact":
+        home, session = str(place.home()), _waits(values["session"])
+        text = block.of_waiting(home, name, session=session, budget=budget)
+    return name, text, price.count(text), [], 0, 0
+
+
 def _host_session(conn: apsw.Connection, text: str | None) -> str:
-    ref = place.session(conn, text)
+    """What its host calls the session that is named, be it stored or waiting to be."""
+    try:
+        ref = place.session(conn, text)
+    except CmemError:
+        if text and (waiting := _waits(text)):
+            return waiting
+        raise
     return "" if ref is None else current.host_id(conn, ref)
+
+
+def _waits(text: str) -> str:
+    """The host's id of a session of which events wait to be stored; "" where none does."""
+    from cmem import spooled  # what few calls need
+
+    name = text.strip()
+    return name if spooled.session(str(place.home()), name) else ""

@@ -10,9 +10,9 @@ import capturing
 import hookrun
 import pytest
 import samples
-from context.test_block import start
+from context.test_block import start, text_of
 from context.test_sources import LATER, middle
-from support import payload_bytes
+from support import payload_bytes, run_cmem
 
 from cmem import spill, spooled
 
@@ -138,3 +138,38 @@ def test_a_prompt_that_lies_in_a_file_is_told_in_its_place(home: Path) -> None:
         "- asked, not stored yet: first",
         "- P1 asked first: stored 1",
     ]
+
+
+def test_a_prompt_of_which_nothing_can_be_seen_is_none(home: Path) -> None:
+    asked(
+        home,
+        "s",
+        "\u200b\u200d\ufe0f",
+        "The goal",
+        "\u2800 \U0001d173",
+        "\u200b" * 3000,
+        "and docs",
+    )
+    assert told(home) == [
+        NOTHING_STORED,
+        "- asked, not stored yet: and docs",
+        "- asked first, not stored yet: The goal",
+    ]
+
+
+@pytest.mark.parametrize("store", ["none", "of others"])
+def test_the_command_tells_what_the_hook_does_of_a_session_that_only_waits(
+    home: Path, tmp_path: Path, store: str
+) -> None:
+    if store == "of others":
+        samples.calc(home).close()
+    asked(home, "waits-alone", "The goal", "and docs")
+    given = ("context", "--source", "compact", "--session")
+    done = run_cmem(*given, "waits-alone", cwd=tmp_path)
+    assert done.returncode == 0
+    document = start(home, str(tmp_path), source="compact", session="waits-alone")
+    assert done.stdout.decode() == text_of(document) + "\n"
+    unknown = run_cmem(*given, "nobody", cwd=tmp_path)
+    if store == "of others":
+        assert unknown.stderr == b"cmem: no such session: nobody\n"
+    assert b"The goal" not in unknown.stdout
