@@ -177,6 +177,7 @@ def _host_session(conn: apsw.Connection, text: str | None) -> str:
 def _waits(text: str) -> str:
     """The host's id of a session of which events wait to be stored; "" where none does."""
     from cmem import spooled  # what few calls need
+    from cmem.hosts.wire import HOSTS
 
     name = text.strip()
-    return name if spooled.session(str(place.home()), name) else ""
+    return name if spooled.session(str(place.home()), HOSTS, name) else ""
