@@ -174,7 +174,9 @@ def newest(unit: TurnUnit, sources: Iterable[int] | None = None) -> int:
 
 
 def agent_of(unit: TurnUnit, sources: Iterable[int] | None) -> tuple[str, str]:
-    """The subagent that did all of the named tool uses, else ("", "")."""
-    chosen = set(sources or ())
-    agents = {(one.agent_id, one.agent_type) for one in unit.evidence if one.id in chosen}
+    """The subagent that did all of the named tool uses, with None all of the unit's; else
+    ("", "")."""
+    chosen = None if sources is None else set(sources)
+    events = [one for one in unit.evidence if chosen is None or one.id in chosen]
+    agents = {(one.agent_id, one.agent_type) for one in events}
     return agents.pop() if len(agents) == 1 else ("", "")

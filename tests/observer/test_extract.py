@@ -462,3 +462,17 @@ def test_a_package_added_beside_an_edit_is_told_by_itself(command: str, make: An
         ("change", "Set `x` to 2"),
         ("change", f"Ran `{command}`"),
     ]
+
+
+def test_a_turn_that_a_subagent_did_alone_is_the_subagents(make: Any) -> None:
+    edit = make.edit(1, "y.py", "1", "2")._replace(agent_id="a1", agent_type="Explore")
+    test = make.tool(2, "Bash", {"command": "pytest -q"}, "3 passed", agent="Explore")
+    own = make.bash(3, "make build", "built")
+
+    def agents(*tools: Any) -> list[tuple[str, str]]:
+        found = extract.observe(make.unit("Look around", "Ok", tools=list(tools))).reply
+        return [(one.agent_id, one.agent_type) for one in found.observations]
+
+    assert agents(edit, test) == [("a1", "Explore")]
+    assert agents(edit, test, own) == [("", "")]
+    assert agents(edit, test._replace(agent_id="a2")) == [("", "")]

@@ -252,6 +252,14 @@ def test_a_subagents_record_names_it(turn: Any, make: Any) -> None:
     assert (draft.agent_id, draft.agent_type, draft.sources) == ("a1", "Explore", (2,))
 
 
+def test_a_record_of_a_whole_turn_is_a_subagents_where_all_of_it_is(make: Any) -> None:
+    helper = make.tool(2, "Bash", {"command": "rg x"}, agent="Explore")
+    whole = one(MINIMAL, make.unit("a", "b", tools=[helper]))
+    assert (whole.agent_id, whole.agent_type, whole.sources) == ("a1", "Explore", None)
+    mixed = one(MINIMAL, make.unit("a", "b", tools=[make.bash(1, "ls"), helper]))
+    assert (mixed.agent_id, mixed.agent_type, mixed.sources) == ("", "", None)
+
+
 # --- summaries -----------------------------------------------------------------------
 
 
