@@ -14,7 +14,7 @@ from cmem import batch, blame, breaker, cost
 from cmem.failpoint import hit
 from cmem.model import Observed, TurnUnit
 from cmem.observe import NO_USAGE, Run, Tally
-from cmem.observer import modes, parser, prices, reach
+from cmem.observer import borrowed, modes, parser, prices, reach
 from cmem.observer.errors import ProviderError, UnusableReply
 from cmem.observer.providers import anthropic, anthropic_batches, asked
 from cmem.privacy import second
@@ -245,7 +245,7 @@ def _read(unit: batch.Unit, one: Result) -> Observed:
     if isinstance(unit, TurnUnit):
         turn = unit
         found = asked.read(reply, lambda text: parser.parse_observation(text, turn, mode))
-        found = reach.bounded(found, turn)
+        found = borrowed.bounded(reach.bounded(found, turn), turn)
     else:
         span = unit
         found = asked.read(reply, lambda text: parser.parse_summary(text, span))

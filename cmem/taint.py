@@ -26,6 +26,8 @@ _AGENT_TOOLS = frozenset({
 SUBAGENT_TOOLS = frozenset({"Agent", "Task", "task", "SubagentStop", "invoke_agent"})
 # Of these, the ones of a host that does not tell a subagent's calls from the agent's own.
 UNTOLD_SUBAGENT_TOOLS = frozenset({"invoke_agent"})
+# What stands for a call that could not be read: it may have been any.
+UNREADABLE = "unreadable"
 _USER_TOOLS = frozenset({"AskUserQuestion"})
 _WEB_TOOLS = frozenset({
     "WebFetch", "WebSearch", "web_search", "web_fetch", "google_web_search", "webfetch",
@@ -59,7 +61,7 @@ def worst(taints: Iterable[str], *, least: str = "user") -> str:
 def of_tool(tool_name: str, tool_input: object, *, cwd: str, roots: Sequence[str]) -> str:
     """The taint of one tool use. ``roots``: the folders that are the session's own project;
     with none known, paths say nothing and count as local."""
-    if tool_name in _WEB_TOOLS or tool_name.startswith("mcp__"):
+    if tool_name in _WEB_TOOLS or tool_name.startswith("mcp__") or tool_name == UNREADABLE:
         return "external"
     if tool_name in _USER_TOOLS:
         return "user"

@@ -119,7 +119,7 @@ def _stub(origin: Origin, reason: str) -> ToolUsed:
     return ToolUsed(
         origin,
         tool_use_id=_id_of(origin),
-        tool_name="unreadable",
+        tool_name=taint.UNREADABLE,
         tool_input="{}",
         tool_response=_dump(f"[not kept by cmem: {reason}]"),
         outcome="ok",

@@ -13,6 +13,7 @@ ROOT = "/w/calc"
         ("WebFetch", {"url": "http://example.org"}, "external"),
         ("WebSearch", {}, "external"),
         ("mcp__notes__add", {"text": "x"}, "external"),
+        ("unreadable", {}, "external"),
         ("google_web_search", {"query": "x"}, "external"),
         ("webfetch", {"url": "http://example.org"}, "external"),
         ("read", {"filePath": "/w/other/a.py"}, "external"),

@@ -9,8 +9,8 @@ reason.
 from __future__ import annotations
 
 from cmem.model import Evidence, ObservationDraft, Observed, Reply, SummaryUnit, TurnUnit
+from cmem.observer import borrowed, text
 from cmem.observer import extract_words as words
-from cmem.observer import text
 from cmem.observer.errors import NO_USAGE
 from cmem.observer.evidence import read_call
 from cmem.observer.extract_beside import (
@@ -83,20 +83,21 @@ def apart(unit: TurnUnit) -> tuple[TurnUnit, tuple[Evidence, ...]]:
     the events it names, and outside text is never injected by itself: what the agent did must
     not be lost with what it looked up. Of a command that fetched something the command stays,
     for that is the agent's, and only its output goes. The answer may retell what was met, so it
-    goes as well, unless all that was met is the chatter of installing. A turn that only looked
-    things up stays whole."""
+    goes as well, unless all that was met is the chatter of installing. What an edit or a command
+    repeats of it goes in any case. A turn that only looked things up stays whole."""
     outside = tuple(one for one in unit.evidence if one.taint == "external")
+    if not outside:
+        return unit, ()
+    unit = borrowed.cleared(unit)
     own = unit._replace(
         assistant_message=unit.assistant_message if _only_installs(outside) else "",
         evidence=tuple(
-            one._replace(tool_response="") if one in outside else one
+            one._replace(tool_response="") if one.taint == "external" else one
             for one in unit.evidence
-            if one not in outside or read_call(one).kind == "command"
+            if one.taint != "external" or read_call(one).kind == "command"
         ),
     )
-    if not outside or not view(own).acted:
-        return unit, ()
-    return own, outside
+    return (own, outside) if view(own).acted else (unit, ())
 
 
 def _only_installs(outside: tuple[Evidence, ...]) -> bool:

@@ -31,6 +31,7 @@ DEPENDENCIES = re.compile(
 )
 VERSION = re.compile(r"\d+\.\d+|[<>=~^]=?\s?\d")
 MAX_LINES = 400
+NEW = ("new_string", "new_str", "newString", "new_source")
 
 
 class Change(NamedTuple):
@@ -106,6 +107,10 @@ def _changes_of(call: Call, roots: Sequence[str]) -> list[Change]:
     pairs = _pairs(call)
     if not pairs and content:
         return [Change(path, _write_verb(call), (written(path, content),), source)]
+    if any(key in call.given and call.given[key] is None for key in ("content", "file_text")):
+        return [Change(path, _write_verb(call), (), source)]
+    if not pairs and any(key in call.given for key in (*NEW, "edits")):
+        return [Change(path, "edited", (), source)]
     facts = [fact for old, new in pairs for fact in diff_facts(path, old, new)]
     if call.given.get("replace_all") is True and facts:
         facts = [f"{fact} (everywhere in the file)" for fact in facts]
@@ -126,9 +131,7 @@ def _pairs(call: Call) -> list[tuple[str, str]]:
     pairs = []
     for one in given:
         old = next((one[k] for k in ("old_string", "old_str", "oldString") if k in one), None)
-        new = next(
-            (one[k] for k in ("new_string", "new_str", "newString", "new_source") if k in one), None
-        )
+        new = next((one[key] for key in NEW if key in one), None)
         if old is None and isinstance(call.answer, dict):
             old = call.answer.get("old_source", "")
         if isinstance(new, str):
@@ -150,7 +153,7 @@ def _patch_changes(
         if verb == "Delete":
             facts = [f"Deleted {path}"]
         elif verb == "Add":
-            facts = [written(path, new)]
+            facts = [written(path, new)] if new else []
         else:
             facts = diff_facts(path, old, new)
         found.append(Change(path, verbs[verb], tuple(facts), call.evidence.id))

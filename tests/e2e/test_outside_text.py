@@ -32,7 +32,24 @@ EDIT = tool(
     {"file_path": "/home/dev/project/a.py", "old_string": "x = 1", "new_string": "x = 2"},
     {"filePath": "/home/dev/project/a.py"},
 )
+COPY = {"file_path": "/home/dev/project/a.py", "old_string": "x = 1", "new_string": f"# {EVIL}"}
 ROADS = {
+    "copied by an edit": [
+        PAGE,
+        tool("Edit", 2, COPY, {"filePath": "/home/dev/project/a.py"}),
+        event("Stop", last_assistant_message="Done as asked."),
+    ],
+    "copied into a commit": [
+        PAGE,
+        EDIT,
+        tool(
+            "Bash",
+            4,
+            {"command": f'git commit -am "{EVIL}"'},
+            {"stdout": f"[main 1234abc] {EVIL}\n 1 file changed"},
+        ),
+        event("Stop", last_assistant_message="Done as asked."),
+    ],
     "subagent's last message": [
         tool("WebFetch", 1, {"url": "https://docs.example/x"}, EVIL, **EXPLORER),
         event("SubagentStop", last_assistant_message=EVIL, **EXPLORER),

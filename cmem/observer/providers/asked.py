@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cmem import tokens
 from cmem.model import Observed, Reply, SummaryUnit, TurnUnit, Usage
-from cmem.observer import mended, modes, parser, prompt, reach
+from cmem.observer import borrowed, mended, modes, parser, prompt, reach
 from cmem.observer.errors import UnusableReply
 from cmem.observer.providers import sentences
 
@@ -49,7 +49,7 @@ class Model(NamedTuple):
         request = prompt.observation_request(unit, mode)
         reply = counted(self.ask(request), request)
         found = read(reply, lambda text: parser.parse_observation(text, unit, mode))
-        found = reach.bounded(found, unit)
+        found = borrowed.bounded(reach.bounded(found, unit), unit)
         return found._replace(provider=self.name, prompt_version=request.version)
 
     def summarise(self, unit: SummaryUnit) -> Observed:
