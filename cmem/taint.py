@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cmem import downloads
 from cmem.shell import fetches
 
 ORDER = ("user", "agent", "local", "external")
@@ -37,6 +38,11 @@ _WEB_TOOLS = frozenset({
 _PATCH_TOOLS = frozenset({"apply_patch", "patch"})
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 _PATH_KEYS = ("file_path", "notebook_path", "path", "filePath", "absolute_path", "dir_path")
+_EDIT_KEYS = ("old_string", "old_str", "oldString", "new_source", "edits")
+# Tools that run a command.
+COMMAND_TOOLS = (
+    "Bash", "bash", "shell", "run_shell_command", "exec_command", "local_shell", "powershell",
+)  # fmt: skip
 _VENDORED = re.compile(
     r"(?:^|[/\s'\x22=])(?:node_modules|vendor|site-packages|dist-packages)(?:/|$)"
 )
@@ -77,6 +83,22 @@ def of_tool(tool_name: str, tool_input: object, *, cwd: str, roots: Sequence[str
     if _stranger(_command(fields.get("command")), cwd, roots):
         return "external"
     return "local"
+
+
+def of_downloaded(
+    tool_name: str, tool_input: object, *, cwd: str, earlier: Iterable[tuple[str, object]]
+) -> bool:
+    """Does a tool use that seems to be local read what an earlier command has brought in?
+    ``earlier``: (working directory, input) of the session's commands that were external. What a
+    file is overwritten with is the agent's."""
+    fields: Mapping[Any, Any] = tool_input if isinstance(tool_input, dict) else {}
+    paths, command = [*_paths(fields)], _command(fields.get("command"))
+    if tool_name in _PATCH_TOOLS or not (paths or command) or "content" in fields:
+        return False
+    commands = ((place, given) for place, given in earlier if isinstance(given, dict))
+    found = [downloads.brought(_command(one.get("command")), place) for place, one in commands]
+    edits = any(key in fields for key in _EDIT_KEYS)
+    return downloads.reads(paths, command, cwd, earlier=found, edits=edits)
 
 
 def _paths(fields: Mapping[Any, Any]) -> Iterable[str]:

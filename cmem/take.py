@@ -284,6 +284,13 @@ def _taint(at: _At, turn: Turn, event: ToolUsed) -> str:
     roots = [session.root, session.cwd]
     if session.root and (repo.common_dir + "/").startswith(session.root + "/"):
         roots.append(repo.root)
-    return taint.of_tool(
-        event.tool_name, json.loads(event.tool_input), cwd=event.origin.cwd, roots=roots
+    given, cwd = json.loads(event.tool_input), event.origin.cwd
+    label = taint.of_tool(event.tool_name, given, cwd=cwd, roots=roots)
+    if label != "local":
+        return label
+    earlier = (
+        (place, json.loads(told))
+        for place, told in evidence.outside_calls(at.conn, session.id, taint.COMMAND_TOOLS)
     )
+    read = taint.of_downloaded(event.tool_name, given, cwd=cwd, earlier=earlier)
+    return "external" if read else label

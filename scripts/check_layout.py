@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # boot runs before any import and knows nothing of us.
     (
         "boot",
+        "downloads",
         "errors",
         "failpoint",
         "lazy",

@@ -6,6 +6,7 @@ Each row has its own natural key, so an event delivered again changes nothing.
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING
 
 from cmem import tokens
@@ -13,11 +14,19 @@ from cmem.eid import WINDOW_MS
 from cmem.store import codec, documents, erase
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import apsw
 
     from cmem.model import PromptSubmitted, ToolUsed
     from cmem.store.sessions import Session
     from cmem.turn_rules import Turn
+
+OUTSIDE_TURNS, OUTSIDE_CALLS = 30, 40
+OUTSIDE = """SELECT cwd, tool_input FROM tool_uses INDEXED BY tool_uses_turn
+    WHERE turn_id IN (SELECT id FROM turns WHERE session_id = ?1 ORDER BY number DESC LIMIT ?3)
+    AND taint = 'external' AND tool_name IN (SELECT value FROM json_each(?2))
+    ORDER BY id DESC LIMIT ?4"""
 
 
 def seen(conn: apsw.Connection, eid: str) -> bool:
@@ -145,6 +154,17 @@ def subagent_taints(
         AND (agent_id = ?3 OR (?3 = '' AND turn_id = ?2))"""
     found = conn.execute(query, (session_id, turn_id, agent_id, told)).fetchall()
     return [str(label) for (label,) in found]
+
+
+def outside_calls(
+    conn: apsw.Connection, session_id: int, tools: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """(working directory, input) of the newest calls of some tools in a session's newest turns
+    that were external, newest first."""
+    found = conn.execute(OUTSIDE, (session_id, json.dumps(tools), OUTSIDE_TURNS, OUTSIDE_CALLS))
+    for cwd, given in found:
+        if given:
+            yield str(cwd), codec.unpack(given)
 
 
 def tool_ids(conn: apsw.Connection, turn_id: int) -> list[int]:

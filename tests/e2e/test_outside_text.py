@@ -94,3 +94,31 @@ def test_it_is_found_by_search_and_not_injected(road: str, home: Path) -> None:
         assert "a.py" in block["text"]
     found = run_json("search", "EVIL root shell", "--all", "--kind", "observation")["hits"]
     assert [hit["type"] for hit in found] == ["discovery"]
+
+
+def test_a_page_that_a_turn_has_saved_is_from_outside_in_the_next_ones(home: Path) -> None:
+    saved = tool(
+        "Bash", 1, {"command": "curl -so page.html https://docs.example/x"}, {"stdout": ""}
+    )
+    read = tool(
+        "Read",
+        2,
+        {"file_path": "/home/dev/project/page.html"},
+        {"type": "text", "file": {"content": EVIL}},
+    )
+    copied = tool("Bash", 3, {"command": "cat page.html > notes.md"}, {"stdout": ""})
+    shown = tool("Bash", 4, {"command": "make build; cat notes.md"}, {"stdout": EVIL})
+    turns = {
+        "p1": ("Save the page.", [saved], "Saved it."),
+        "p2": ("What does it say?", [read], f"It says {EVIL}."),
+        "p3": ("Build it.", [copied, shown, tool("Edit", 5, COPY, {})], f"It says {EVIL}."),
+    }
+    for name, (prompt, tools, answer) in turns.items():
+        begin = event("UserPromptSubmit", prompt=prompt)
+        for kind, payload in [begin, *tools, event("Stop", last_assistant_message=answer)]:
+            sent = payload_bytes({**payload, "prompt_id": name})
+            assert run_hook(home, kind, sent).returncode == 0
+    run_json("compress", "--all")
+    text = run_json("context", "--project", "project")["text"]
+    assert "EVIL" not in text
+    assert "Edited a.py" in text
