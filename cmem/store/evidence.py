@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from cmem.store.sessions import Session
     from cmem.turn_rules import Turn
 
-OUTSIDE_TURNS, OUTSIDE_CALLS = 30, 40
-OUTSIDE = """SELECT cwd, tool_input FROM tool_uses INDEXED BY tool_uses_turn
-    WHERE turn_id IN (SELECT id FROM turns WHERE session_id = ?1 ORDER BY number DESC LIMIT ?3)
+# Of so many of the newest turns so many of the newest calls are looked at, of these so many kept.
+OUTSIDE_TURNS, OUTSIDE_LOOKED, OUTSIDE_CALLS = 30, 500, 40
+OUTSIDE = """SELECT cwd, tool_input FROM tool_uses
+    WHERE id IN (SELECT id FROM tool_uses INDEXED BY tool_uses_turn WHERE turn_id IN
+            (SELECT id FROM turns WHERE session_id = ?1 ORDER BY number DESC LIMIT ?3)
+        ORDER BY id DESC LIMIT ?5)
     AND taint = 'external' AND tool_name IN (SELECT value FROM json_each(?2))
     ORDER BY id DESC LIMIT ?4"""
 
@@ -161,7 +164,8 @@ def outside_calls(
 ) -> Iterator[tuple[str, str]]:
     """(working directory, input) of the newest calls of some tools in a session's newest turns
     that were external, newest first."""
-    found = conn.execute(OUTSIDE, (session_id, json.dumps(tools), OUTSIDE_TURNS, OUTSIDE_CALLS))
+    limits = (OUTSIDE_TURNS, OUTSIDE_CALLS, OUTSIDE_LOOKED)
+    found = conn.execute(OUTSIDE, (session_id, json.dumps(tools), *limits))
     for cwd, given in found:
         if given:
             yield str(cwd), codec.unpack(given)
