@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 READ_BYTES = 65_536
 WAIT_S = 0.3
-MAX_ITEMS = 99
 
 
 def run(values: Mapping[str, Any]) -> int:
@@ -63,7 +62,7 @@ def _counted(identity: Identity) -> tuple[str, int, int]:
         if project is None:
             return identity[2], 0, 0
         family = projects.family(conn, project)
-        items = recent.open_items(conn, family, MAX_ITEMS)
+        items = recent.open_items(conn, family, recent.ITEMS)
         return recent.name_of(conn, project)[0], further.count(conn, family), len(items)
     finally:
         conn.close()

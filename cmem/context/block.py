@@ -28,6 +28,7 @@ SINCE = {"resume": "New since this session, of", "fork": "New since the forked s
 PINNED = "Pinned:"
 EVERYWHERE = "In every project:"
 OPEN = "Still to be done:"
+OPEN_MORE = "- {}{:,} {}: `cmem state list`"
 
 
 def build(
@@ -169,7 +170,19 @@ def _fixed(
     ids, open_work = select.choose_lines(
         todo, purse, most=int(budget * select.WORK_SHARE), heading=OPEN
     )
+    open_work += _more_work(read, len(ids), purse)
     return everywhere, open_work, [*items, *((ref, "still to be done") for ref in ids)]
+
+
+def _more_work(read: "Read", told: int, purse: select.Purse) -> list[str]:
+    """How much of what is still to be done is not told, which is said where there is any room."""
+    left = min(read.todo, gather.COUNTED) - told
+    if left <= 0:
+        return []
+    least = "at least " if read.todo > gather.COUNTED else ""
+    what = "more" if told else "open item" if left == 1 else "open items"
+    lines = [*(() if told else (OPEN,)), OPEN_MORE.format(least, left, what)]
+    return lines if purse.pay(lines) else []
 
 
 def _pinned(

@@ -18,15 +18,16 @@ MOST_PINNED = 20
 NOTES = 10
 WIDE = 8
 ITEMS = 8
-# So far the memories of a project are counted.
+# So far the memories and the open work of a project are counted.
 COUNTED = 500
 ALL = 2**62
 
 
 class Read:
     """Rows of one block. ``total`` counts all memories that may be told, ``external`` those that
-    may not, ``everywhere`` the notes that hold in every project; ``so_far`` is of a session that
-    was compacted; ``news``: resume or fork, where only what is new to such a session is here."""
+    may not, ``everywhere`` the notes that hold in every project, ``todo`` the open items;
+    ``so_far`` is of a session that was compacted; ``news``: resume or fork, where only what is new
+    to such a session is here."""
 
     __slots__ = (
         "everywhere",
@@ -37,6 +38,7 @@ class Read:
         "ranked",
         "so_far",
         "summaries",
+        "todo",
         "total",
         "wide",
     )
@@ -48,7 +50,8 @@ class Read:
         self.external = 0
         self.summaries: Sequence[recent.Summary] = []
         self.wide: list[recent.Observation] = []
-        self.items: list[tuple[int, str, str]] = []
+        self.items: list[recent.Item] = []
+        self.todo = 0
         self.everywhere = 0
         self.news = ""
         self.so_far: SoFar | None = None
@@ -135,8 +138,7 @@ def for_project(
     if only_in:
         rows = keep_only(conn, read, rows, only_in)
     else:
-        items = recent.open_items(conn, family, ITEMS)
-        read.items = [one for one in items if one[2] != "external"]
+        add_items(read, recent.open_items(conn, family, counted))
         read.total, read.external = recent.counted(conn, family, counted)
     files = files_of(conn, rows)
     if len(newest) == select.CANDIDATES:
@@ -216,6 +218,12 @@ def keep_only(
     here = further.sessions_in(conn, met, cwd)
     read.summaries = [row for row in read.summaries if row[1] in here]
     return [row for row in rows if row[6] in here]
+
+
+def add_items(read: Read, found: "list[recent.Item]") -> None:
+    """The newest of what is still to be done, and how much there is."""
+    read.items = [one for one in found if one[2] != "external"][:ITEMS]
+    read.todo = len(found)
 
 
 def rank_into(

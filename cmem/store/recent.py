@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Observation = tuple[int, int, str, int, str, int, int, str, int, int, str, str, str]
 # id, session_id, created_at, taint, request, learned, completed, next_steps
 Summary = tuple[int, int, int, str, str, str, str, str]
+Item = tuple[int, str, str]  # number, text, taint
 
 
 NEWEST = """SELECT id, created_at, type, pinned, taint, prompt_number, session_id, agent_type,
@@ -56,14 +57,18 @@ NOTES = """SELECT o.id, o.created_at, type, pinned, taint, prompt_number, sessio
     WHERE session_id = (SELECT id FROM sessions WHERE host = 'user' AND content_session_id = ?)
         AND hidden_at IS NULL AND superseded_by IS NULL AND taint <> 'external'
     ORDER BY o.created_at DESC LIMIT ?"""
-# Of the newest hundred items, those that nobody has closed.
-OPEN_ITEMS = """SELECT item, text, taint FROM (
-        SELECT w.item, w.text, w.taint, (SELECT e.state FROM work_state_entries e
-            WHERE e.item = w.item ORDER BY e.id DESC LIMIT 1) AS state
+# Of the newest thousands of items, those that nobody has closed.
+ITEMS = 5_000
+_OPEN = """NOT EXISTS (SELECT 1 FROM work_state_entries e WHERE e.item = w.item
+            AND e.state <> 'open' AND NOT EXISTS (SELECT 1 FROM work_state_entries n
+                WHERE n.item = e.item AND n.state = 'open'
+                    AND (n.created_at, n.uid) > (e.created_at, e.uid)))"""
+OPEN_ITEMS = f"""SELECT item, text, taint FROM (
+        SELECT w.item, w.text, w.taint, {_OPEN} AS open
         FROM work_state_entries w INDEXED BY work_state_entries_project
-        WHERE w.project_id = ? AND w.id = w.item AND w.hidden_at IS NULL
-        ORDER BY w.id DESC LIMIT 100)
-    WHERE state = 'open' LIMIT ?"""
+        WHERE w.project_id = ? AND w.id = w.item AND w.hidden_at IS NULL AND w.created_at > ?
+        ORDER BY w.id DESC LIMIT {ITEMS})
+    WHERE open LIMIT ?"""
 # Nearly no project has any of the three: a short question is prepared in a third of the time.
 ANY_PINNED = """SELECT 1 FROM observations INDEXED BY observations_pinned
     WHERE project_id = ? AND pinned = 1 AND hidden_at IS NULL AND superseded_by IS NULL LIMIT 1"""
@@ -195,15 +200,15 @@ def notes(
 
 
 def open_items(
-    conn: "apsw.Connection", projects: "Sequence[int]", limit: int
-) -> list[tuple[int, str, str]]:
-    """(number, text, taint) of what is still to be done, opened last first; [] in a store that
+    conn: "apsw.Connection", projects: "Sequence[int]", limit: int, *, after: int = -1
+) -> list[Item]:
+    """What is still to be done and was opened after a time, opened last first; [] in a store that
     is older than such items."""
     try:
         some = [project for project in projects if rows(conn, ANY_ITEMS, (project,))]
     except SQLError:  # there is no such table
         return []
-    found = [one for project in some for one in rows(conn, OPEN_ITEMS, (project, limit))]
+    found = [one for project in some for one in rows(conn, OPEN_ITEMS, (project, after, limit))]
     found.sort(key=lambda one: -one[0])
     return found[:limit]
 

@@ -22,7 +22,8 @@ _NEWEST = """(SELECT e.{column} FROM work_state_entries e WHERE e.item = w.item
 _ITEMS = f"""SELECT w.item, {_NEWEST.format(column="state")}, w.created_at,
         {_NEWEST.format(column="created_at")}, w.branch, w.text, p.name
     FROM work_state_entries w JOIN projects p ON p.id = w.project_id
-    WHERE w.project_id = ? AND w.id = w.item AND w.hidden_at IS NULL
+    WHERE w.project_id = ?1 AND w.id = w.item AND w.hidden_at IS NULL
+        AND (?2 OR {_NEWEST.format(column="state")} = 'open')
     ORDER BY w.id DESC LIMIT {LIMIT}"""
 _ONE = f"""SELECT w.project_id, w.session_id, {_NEWEST.format(column="state")}, w.text,
         {_NEWEST.format(column="created_at")}
@@ -41,9 +42,9 @@ def items(conn: "apsw.Connection", projects: "Sequence[int]", *, done: bool = Fa
         return []
     found: list[Item] = []
     for project in projects:
-        found.extend(rows(conn, _ITEMS, (project,)))
+        found.extend(rows(conn, _ITEMS, (project, done)))
     found.sort(key=lambda item: -item[0])
-    return [item for item in found if done or item[1] == OPEN]
+    return found
 
 
 def are_known(conn: "apsw.Connection") -> bool:

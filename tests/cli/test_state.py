@@ -125,7 +125,7 @@ def test_the_session_start_query_needs_no_scan_and_no_sort(folders: Any, home: P
     add(RETRY, cwd=folders[0])
     conn = connection.open_reader(str(home))
     assert conn is not None
-    plan = list(rows(conn, f"EXPLAIN QUERY PLAN {state._ITEMS}", (1,)))
+    plan = list(rows(conn, f"EXPLAIN QUERY PLAN {state._ITEMS}", (1, 0)))
     conn.close()
     assert not [step for *_, step in plan if step.startswith("SCAN")]
     # The few entries of one item are sorted, the items are not.

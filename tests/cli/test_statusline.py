@@ -53,6 +53,17 @@ def test_the_line_tells_what_there_is(folder: Path, home: Path) -> None:
         "waiting": 1,
         "off": None,
     }
+    conn = samples.open_store(home)
+    with transaction(conn):
+        for number in range(120):
+            ref = state.add(
+                conn, "x", uid=f"x{number}", project=1, session=1, branch="", now=samples.NOON
+            )
+            state.move(conn, ref, state=state.DONE, uid=f"d{number}", now=samples.NOON)
+        for number in range(120):
+            state.add(conn, "y", uid=f"y{number}", project=1, session=1, branch="", now=1)
+    conn.close()
+    assert shown(folder) == "cmem: calc · 2 memories · 121 to do · 1 waiting\n"
 
 
 @pytest.mark.parametrize("text", ["[%.0s" * 9, "[" * 60_000, '{"cwd":' * 9_000, "9" * 9_000])

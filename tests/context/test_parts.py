@@ -103,6 +103,94 @@ def test_open_work_stands_there_until_it_is_done(home: Path) -> None:
     assert not any(word in line for word in ("docs", "not ours", "planted") for line in lines)
 
 
+def open_items(conn: apsw.Connection, count: int, *, done: int = 0) -> None:
+    """So many open items, and as many done ones after them."""
+    with transaction(conn):
+        for number in range(count + done):
+            ref = state.add(
+                conn,
+                f"item {number}",
+                uid=f"i{number}",
+                project=1,
+                session=1,
+                branch="",
+                now=samples.NOON,
+            )
+            if number >= count:
+                state.move(conn, ref, state=state.DONE, uid=f"d{number}", now=samples.NOON)
+
+
+def test_an_open_item_is_told_however_many_came_after_it(home: Path) -> None:
+    conn = samples.calc(home)
+    open_items(conn, 1, done=1200)
+    assert [one[5] for one in state.items(conn, [1])] == ["item 0"]
+    conn.close()
+    lines = lines_of(start(home, "/src/calc"))
+    at = lines.index("Still to be done:")
+    assert lines[at + 1] == "- W1 item 0"
+    assert lines[at + 2].startswith("Memories of ")
+
+
+def test_whether_an_item_is_open_does_not_depend_on_the_order_its_entries_came_in(
+    home: Path,
+) -> None:
+    conn = samples.calc(home)
+    first, second = item(conn, "closed after all"), item(conn, "open after all")
+    for ref, entries in (
+        (first, ((3, "done"), (2, "open"))),
+        (second, ((3, "open"), (2, "done"))),
+    ):
+        for at, word in entries:
+            samples.insert(
+                conn,
+                "work_state_entries",
+                uid=f"{ref} {word}",
+                project_id=1,
+                session_id=1,
+                item=ref,
+                state=word,
+                created_at=samples.NOON + at,
+            )
+    assert [one[0] for one in recent.open_items(conn, [1], 9)] == [second]
+    assert [one[0] for one in state.items(conn, [1])] == [second]
+    conn.close()
+
+
+@pytest.mark.parametrize(
+    ("count", "rest"),
+    [
+        (8, []),
+        (9, ["- 1 more: `cmem state list`"]),
+        (38, ["- 30 more: `cmem state list`"]),
+        (500, ["- 492 more: `cmem state list`"]),
+        (501, ["- at least 492 more: `cmem state list`"]),
+    ],
+)
+def test_open_items_that_are_not_told_are_counted(home: Path, count: int, rest: list[str]) -> None:
+    conn = samples.calc(home)
+    open_items(conn, count)
+    conn.close()
+    lines = lines_of(start(home, "/src/calc"))
+    at = lines.index("Still to be done:")
+    told = [f"- W{number} item {number - 1}" for number in range(count, count - 8, -1)]
+    assert lines[at + 1 : at + 9 + len(rest)] == told + rest
+    assert lines[at + 9 + len(rest)].startswith("Memories of ")
+
+
+def test_open_items_without_room_are_counted(home: Path) -> None:
+    conn = samples.calc(home)
+    long = "write the documentation of it " * 6
+    item(conn, long)
+    item(conn, long + "too")
+    lines = lines_of(start(home, "/src/calc", budget=280))
+    at = lines.index("Still to be done:")
+    assert lines[at + 1] == "- 2 open items: `cmem state list`"
+    conn.execute("UPDATE work_state_entries SET hidden_at = 1 WHERE id = 2")
+    conn.close()
+    lines = lines_of(start(home, "/src/calc", budget=280))
+    assert lines[lines.index("Still to be done:") + 1] == "- 1 open item: `cmem state list`"
+
+
 def test_one_topic_does_not_fill_the_block() -> None:
     def row(ref: int, session: int = 1, agent: str = "") -> Any:
         return (ref, 1000 + ref, "change", 0, "local", ref, session, agent, 1, 1, f"t{ref}", "", "")
@@ -129,7 +217,7 @@ def test_one_topic_does_not_fill_the_block() -> None:
         (recent.LASTING, (1, 2**62, 30)),
         (recent.COUNT_TO, (1, 5_000)),
         (recent.COUNT_EXTERNAL, (1, 5_000)),
-        (recent.OPEN_ITEMS, (1, 8)),
+        (recent.OPEN_ITEMS, (1, -1, 8)),
     ],
 )
 def test_no_statement_scans(home: Path, query: str, values: tuple[str | int, ...]) -> None:
