@@ -51,6 +51,7 @@ GROUPS = (
     ("cmem.errors",),
     ("cmem.context.shown",),
     ("cmem.store.further", "cmem.context.reach"),
+    ("cmem.store.folder",),
     ("cmem.context.parents",),
     ("cmem.spooled",),
     (

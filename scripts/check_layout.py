@@ -204,6 +204,7 @@ HOT = (
         "store.current",
         "store.functions",
         "store.families",
+        "store.folder",
         "store.further",
         "store.matching",
         "store.recent",

@@ -10,7 +10,7 @@ from cmem.cli import off, output, place
 from cmem.context import block, gather, health, inject, price
 from cmem.errors import CmemError, UsageError
 from cmem.plural import counted
-from cmem.store import current
+from cmem.store import current, projects
 
 if TYPE_CHECKING:
     import apsw
@@ -53,7 +53,9 @@ def run(values: Mapping[str, Any]) -> int:
     if not text:
         holds = f"a session that begins with {source} already holds its block"
         goes_on = source in inject.GOES_ON
-        nothing = holds if goes_on else _nothing(name, budget, omitted=omitted, outside=outside)
+        unsorted = name == projects.UNSORTED and not values["project"]
+        where = "this folder" if unsorted else name
+        nothing = holds if goes_on else _nothing(where, budget, omitted=omitted, outside=outside)
         output.write_lines([output.plain(why or nothing)])
         return 0
     output.write_lines(_coloured(text))

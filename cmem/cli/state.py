@@ -30,9 +30,11 @@ def run_add(values: Mapping[str, Any]) -> int:
     now = place.now_ms()
     with beside() as conn, transaction(conn):
         project, source = _project(conn, values["project"], folder, now)
-        known = state.standing(conn, text, project=project)
+        session = notes.session_of(conn, project, source=source, cwd=folder, now=now)
+        # The same may be to be done in several folders of no project.
+        within = session.id if source == projects.UNSORTED else None
+        known = state.standing(conn, text, project=project, session=within)
         if known is None:
-            session = notes.session_of(conn, project, source=source, cwd=folder, now=now)
             uid = os.urandom(32).hex()
             item = state.add(
                 conn, text, uid=uid, project=project, session=session.id, branch=branch, now=now
@@ -134,7 +136,7 @@ def _project(conn: apsw.Connection, named: str | None, folder: str, now: int) ->
         from cmem.projects_admin import unknown
 
         raise CmemError(unknown(conn, named))
-    return found[0][0], "environment"
+    return found[0][0], notes.source_of(conn, found[0][0])
 
 
 def _document(one: state.Item) -> dict[str, Any]:

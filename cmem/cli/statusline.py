@@ -13,13 +13,14 @@ from cmem import here, off, repo, settings, spooled
 from cmem.cli import off as switched
 from cmem.cli import output, place
 from cmem.plural import counted
-from cmem.store import further, projects, recent
+from cmem.store import folder, further, projects, recent
 
 if TYPE_CHECKING:
     from cmem.project import Identity
 
 READ_BYTES = 65_536
 WAIT_S = 0.3
+_ALL = 2**62
 
 
 def run(values: Mapping[str, Any]) -> int:
@@ -27,7 +28,7 @@ def run(values: Mapping[str, Any]) -> int:
     cwd = _told(_stdin()) or place.directory()
     home, env = place.home(), settings.environment()
     found = repo.read_repo(cwd)
-    name, memories, items = _counted(here.parts_at(cwd, found, env))
+    name, memories, items = _counted(here.parts_at(cwd, found, env), cwd)
     globs = env.get("CMEM_EXCLUDE", "")
     why = switched.why() or off.reason(home, cwd=cwd, repo=found, exclude=globs)
     waiting = sum(spooled.counts(home)[:2])
@@ -52,8 +53,9 @@ def run(values: Mapping[str, Any]) -> int:
     return 0
 
 
-def _counted(identity: Identity) -> tuple[str, int, int]:
-    """The project's name, and how many memories and open items it has."""
+def _counted(identity: Identity, cwd: str) -> tuple[str, int, int]:
+    """The project's name, and how many memories and open items it has; of a folder that is none,
+    what that folder has."""
     conn = place.store()
     if conn is None:
         return identity[2], 0, 0
@@ -61,9 +63,14 @@ def _counted(identity: Identity) -> tuple[str, int, int]:
         project = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
         if project is None:
             return identity[2], 0, 0
+        name = recent.name_of(conn, project)[0]
+        if identity[1] == projects.UNSORTED:
+            here = folder.sessions(conn, project, cwd)
+            items = folder.open_items(conn, project, cwd, limit=recent.ITEMS)
+            return name, sum(folder.counted(conn, project, cwd, here=here, limit=_ALL)), len(items)
         family = projects.family(conn, project)
         items = recent.open_items(conn, family, recent.ITEMS)
-        return recent.name_of(conn, project)[0], further.count(conn, family), len(items)
+        return name, further.count(conn, family), len(items)
     finally:
         conn.close()
 

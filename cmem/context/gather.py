@@ -132,12 +132,16 @@ def for_project(
     directory; ``session``: the one that was compacted, whose memories come first."""
     read = Read(recent.name_of(conn, project)[0])
     family = families.family(conn, project)
-    newest = recent.observations(conn, family, select.CANDIDATES)
-    rows, notes = _candidates(conn, family, newest, only_in=only_in, branch=branch)
-    read.summaries = recent.summaries(conn, family, SUMMARIES, session=session)
     if only_in:
-        rows = keep_only(conn, read, rows, only_in)
+        from cmem.context import reach
+
+        newest, rows, notes = reach.of_folder(
+            conn, read, project, folder=only_in, session=session, counted=counted
+        )
     else:
+        newest = recent.observations(conn, family, select.CANDIDATES)
+        rows, notes = _candidates(conn, family, newest, branch=branch)
+        read.summaries = recent.summaries(conn, family, SUMMARIES, session=session)
         add_items(read, recent.open_items(conn, family, counted))
         read.total, read.external = recent.counted(conn, family, counted)
     files = files_of(conn, rows)
@@ -170,25 +174,26 @@ def _candidates(
     family: "Sequence[int]",
     newest: "list[recent.Observation]",
     *,
-    only_in: str,
     branch: str,
 ) -> "tuple[list[recent.Observation], list[recent.Observation]]":
     """(all rows that may be told, the newest first; those of them that were written by hand)."""
-    rows = list(newest)
-    notes = recent.notes(conn, family, NOTES, folder=only_in)
+    notes = recent.notes(conn, family, NOTES)
     older: list[recent.Observation] = []
-    if len(rows) == select.CANDIDATES:
-        here = sum([row[12] == branch and not row[7] for row in rows])
-        if branch and here < ENOUGH and not only_in:
+    if len(newest) == select.CANDIDATES:
+        here = sum([row[12] == branch and not row[7] for row in newest])
+        if branch and here < ENOUGH:
             older = recent.of_branch(conn, family, branch, ENOUGH)
         older += recent.pinned(conn, family, MOST_PINNED)
-        older += recent.lasting(conn, family, select.LASTING, until=rows[-1][1])
-    known = {row[0] for row in rows}
-    for row in (*notes, *older):
-        if row[0] not in known:
-            known.add(row[0])
-            rows.append(row)
-    return rows, notes
+        older += recent.lasting(conn, family, select.LASTING, until=newest[-1][1])
+    return once([*newest, *notes, *older]), notes
+
+
+def once(rows: "Sequence[recent.Observation]") -> "list[recent.Observation]":
+    """Each of the rows where it stands first."""
+    found: dict[int, recent.Observation] = {}
+    for row in rows:
+        found.setdefault(row[0], row)
+    return list(found.values())
 
 
 def files_of(
@@ -207,17 +212,6 @@ def details(
 def key(conn: "apsw.Connection | None") -> bytes:
     """What the fence is named with."""
     return b"" if conn is None else recent.hmac_key(conn)
-
-
-def keep_only(
-    conn: "apsw.Connection", read: Read, rows: list["recent.Observation"], cwd: str
-) -> list["recent.Observation"]:
-    from cmem.store import further
-
-    met = {row[6] for row in rows} | {row[1] for row in read.summaries}
-    here = further.sessions_in(conn, met, cwd)
-    read.summaries = [row for row in read.summaries if row[1] in here]
-    return [row for row in rows if row[6] in here]
 
 
 def add_items(read: Read, found: "list[recent.Item]") -> None:

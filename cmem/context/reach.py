@@ -1,6 +1,8 @@
-"""What lies further back than the newest of a project, and what is new to a session that goes on.
+"""What lies further back than the newest of a project, what is new to a session that goes on, and
+what is known of a folder that is no project.
 
-Loaded where the newest say too little of their own, and after a compaction or a resume. HOT there.
+Loaded where the newest say too little of their own, after a resume or a fork, and in such a folder.
+HOT there.
 """
 
 from cmem.context import gather, select
@@ -41,11 +43,15 @@ def older(
 ) -> "Iterator[list[recent.Observation]]":
     """What was made before the last of the newest, by other sessions, in pieces."""
     for _ in range(WINDOWS - 1):
-        found = further.others(
-            conn, family, select.CANDIDATES, session=session, before=(last[1], last[0])
-        )
-        here = further.sessions_in(conn, {row[6] for row in found}, only_in) if only_in else ()
-        yield [row for row in found if row[6] in here] if only_in else found
+        before = (last[1], last[0])
+        if only_in:
+            from cmem.store import folder
+
+            here = folder.sessions(conn, family[0], only_in)
+            found = folder.newest(conn, here, select.CANDIDATES, session=session, before=before)
+        else:
+            found = further.others(conn, family, select.CANDIDATES, session=session, before=before)
+        yield found
         if len(found) < select.CANDIDATES:
             return
         last = found[-1]
@@ -76,6 +82,38 @@ def back(
         taken = {row[0] for row in found}
         spare += [row for row in news if row[0] not in taken]
     return [*rows, *spare[:left]]
+
+
+def of_folder(
+    conn: "apsw.Connection",
+    read: gather.Read,
+    project: int,
+    *,
+    folder: str,
+    session: int,
+    counted: int,
+) -> "tuple[list[recent.Observation], list[recent.Observation], list[recent.Observation]]":
+    """(the newest of a folder that is no project, all of its rows that may be told, those of them
+    that were written by hand); ``read`` gets the rest, and nothing of other folders."""
+    from cmem.store import folder as folders
+
+    here = folders.sessions(conn, project, folder)
+    newest = folders.newest(conn, here, select.CANDIDATES)
+    notes = recent.notes(conn, [project], gather.NOTES, folder=folder)
+    older: list[recent.Observation] = []
+    if len(newest) == select.CANDIDATES:
+        older = folders.lasting(
+            conn,
+            project,
+            folder,
+            until=newest[-1][1],
+            pinned=gather.MOST_PINNED,
+            others=select.LASTING,
+        )
+    read.summaries = folders.summaries(conn, here, gather.SUMMARIES, session=session)
+    gather.add_items(read, folders.open_items(conn, project, folder, limit=counted))
+    read.total, read.external = folders.counted(conn, project, folder, here=here, limit=counted)
+    return newest, gather.once([*newest, *notes, *older]), notes
 
 
 def news(
@@ -113,15 +151,11 @@ def since(
     told when it was resumed before: its block told the rest."""
     read = gather.Read(recent.name_of(conn, place.project)[0])
     read.news = place.source
-    family = families.family(conn, place.project)
     at, (session, *more) = begun[0], begun[1] or [0]
-    found = further.others(conn, family, gather.COUNTED + 1, session=session, after=at)
-    summaries = recent.summaries(conn, family, gather.SUMMARIES, session=session)
+    found, summaries = _since(conn, place, at, session=session)
     read.summaries = [
         r for r in summaries if r[2] > at and r[1] not in more and f"S{r[0]}" not in known
     ]
-    if place.only_in:
-        found = gather.keep_only(conn, read, found, place.only_in)
     found = [row for row in found if row[6] not in more and f"O{row[0]}" not in known]
     size = select.CANDIDATES
     pieces = [found[at : at + size] for at in range(0, size * WINDOWS, size)]
@@ -136,3 +170,23 @@ def since(
         conn, read, rows, files=files, branch=place.branch, activation=activation, parts=parts
     )
     return read
+
+
+def _since(
+    conn: "apsw.Connection", place: Place, at: int, *, session: int
+) -> "tuple[list[recent.Observation], list[recent.Summary]]":
+    """(what other sessions of the place than one made after a time, their newest summaries)."""
+    many = gather.COUNTED + 1
+    if place.only_in:
+        from cmem.store import folder
+
+        here = folder.sessions(conn, place.project, place.only_in)
+        return (
+            folder.newest(conn, here, many, session=session, after=at),
+            folder.summaries(conn, here, gather.SUMMARIES, session=session),
+        )
+    family = families.family(conn, place.project)
+    return (
+        further.others(conn, family, many, session=session, after=at),
+        recent.summaries(conn, family, gather.SUMMARIES, session=session),
+    )

@@ -109,8 +109,12 @@ def add(conn: apsw.Connection, note: Note, *, identity: ProjectIdentity, now: in
 def add_to(conn: apsw.Connection, note: Note, *, project: int, now: int) -> Added:
     """Store a clean note in a project that is there."""
     with transaction(conn):
-        source = str(value(conn, "SELECT key_source FROM projects WHERE id = ?", (project,)))
-        return _add(conn, note, project=project, source=source, now=now)
+        return _add(conn, note, project=project, source=source_of(conn, project), now=now)
+
+
+def source_of(conn: apsw.Connection, project: int) -> str:
+    """How a project that is there was recognised."""
+    return str(value(conn, "SELECT key_source FROM projects WHERE id = ?", (project,)))
 
 
 def _add(conn: apsw.Connection, note: Note, *, project: int, source: str, now: int) -> Added:

@@ -57,14 +57,15 @@ NOTES = """SELECT o.id, o.created_at, type, pinned, taint, prompt_number, sessio
     WHERE session_id = (SELECT id FROM sessions WHERE host = 'user' AND content_session_id = ?)
         AND hidden_at IS NULL AND superseded_by IS NULL AND taint <> 'external'
     ORDER BY o.created_at DESC LIMIT ?"""
-# Of the newest thousands of items, those that nobody has closed.
+# Of the newest thousands of items, those that nobody has closed: whose newest entry says so,
+# whatever the order in which entries of several machines came in.
 ITEMS = 5_000
-_OPEN = """NOT EXISTS (SELECT 1 FROM work_state_entries e WHERE e.item = w.item
+OPEN = """NOT EXISTS (SELECT 1 FROM work_state_entries e WHERE e.item = w.item
             AND e.state <> 'open' AND NOT EXISTS (SELECT 1 FROM work_state_entries n
                 WHERE n.item = e.item AND n.state = 'open'
                     AND (n.created_at, n.uid) > (e.created_at, e.uid)))"""
 OPEN_ITEMS = f"""SELECT item, text, taint FROM (
-        SELECT w.item, w.text, w.taint, {_OPEN} AS open
+        SELECT w.item, w.text, w.taint, {OPEN} AS open
         FROM work_state_entries w INDEXED BY work_state_entries_project
         WHERE w.project_id = ? AND w.id = w.item AND w.hidden_at IS NULL AND w.created_at > ?
         ORDER BY w.id DESC LIMIT {ITEMS})

@@ -31,7 +31,8 @@ _ONE = f"""SELECT w.project_id, w.session_id, {_NEWEST.format(column="state")}, 
 
 
 _SAME = f"""SELECT w.id FROM work_state_entries w
-    WHERE w.project_id = ? AND w.id = w.item AND w.hidden_at IS NULL AND w.text = ?
+    WHERE w.project_id = ?1 AND w.id = w.item AND w.hidden_at IS NULL AND w.text = ?2
+    AND (?3 IS NULL OR w.session_id = ?3)
     AND {_NEWEST.format(column="state")} = 'open' ORDER BY w.id LIMIT 1"""
 
 
@@ -87,9 +88,11 @@ def add(
     return ref
 
 
-def standing(conn: "apsw.Connection", text: str, *, project: int) -> int | None:
-    """The open item of this text in a project."""
-    for (ref,) in rows(conn, _SAME, (project, text)):
+def standing(
+    conn: "apsw.Connection", text: str, *, project: int, session: int | None = None
+) -> int | None:
+    """The open item of this text in a project, or of those on one session."""
+    for (ref,) in rows(conn, _SAME, (project, text, session)):
         return int(ref)
     return None
 
