@@ -97,6 +97,16 @@ def test_a_session_that_goes_on_loads_one_group_more(home: Path, source: str) ->
     assert loaded(home, "SessionStart", payload) == (START | more, [])
 
 
+def test_a_start_in_a_folder_that_is_no_project_loads_what_reads_folders(home: Path) -> None:
+    hookrun.ready(home)
+    conn = samples.open_store(home)
+    samples.project(conn, "unsorted", "", "unsorted")
+    conn.close()
+    payload = payload_bytes({"session_id": "s2", "cwd": "/tmp/here", "source": "startup"})
+    more = {"cmem.context.health", "cmem.context.reach", "cmem.store.folder", "cmem.store.further"}
+    assert loaded(home, "SessionStart", payload) == (START | more, [])
+
+
 @pytest.mark.parametrize("event", REGISTERED)
 def test_no_event_needs_the_whole_of_os_nor_a_source(home: Path, event: str) -> None:
     hookrun.ready(home)

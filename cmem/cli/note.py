@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from cmem import here, repo, settings
 from cmem.cli import output, place
-from cmem.cli.writing import beside
-from cmem.context import shown
+from cmem.cli.writing import beside, known_to_its_session
 from cmem.errors import CmemError, UsageError
 from cmem.model import Repo
 from cmem.privacy.sanitise import clean
@@ -24,10 +22,6 @@ if TYPE_CHECKING:
     from cmem.store.notes import Added, Note
 
 
-# What Claude Code calls the session in whose shell a command runs.
-SESSION = "CLAUDE_CODE_SESSION_ID"
-
-
 def run(values: Mapping[str, Any]) -> int:
     """Store the text as a note of the current, the named or every project."""
     if values["everywhere"] and values["project"]:
@@ -35,20 +29,12 @@ def run(values: Mapping[str, Any]) -> int:
     note = notes.clean(_note(values, _text(values["text"])))
     with beside() as conn:
         added = _add(conn, note, values)
-    _known_to_its_session(added.id)
+    known_to_its_session(f"O{added.id}")
     if values["json"]:
         output.write_json(added._asdict() | {"id": f"O{added.id}", "type": note.type})
     else:
         output.write_lines([output.plain(_told(added))])
     return 0
-
-
-def _known_to_its_session(note: int) -> None:
-    """A session in which an agent writes a note need not be told it when it goes on."""
-    session = settings.environment().get(SESSION, "")
-    if session:
-        with contextlib.suppress(OSError):
-            shown.claim(str(place.home()), session, [f"O{note}"])
 
 
 def _text(words: list[str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmem import here, repo, settings
 from cmem.cli import boundary, output, place
-from cmem.cli.writing import beside
+from cmem.cli.writing import beside, known_to_its_session
 from cmem.errors import CmemError, UsageError
 from cmem.privacy.sanitise import clean
 from cmem.store import cleaning, notes, projects, state
@@ -41,6 +41,7 @@ def run_add(values: Mapping[str, Any]) -> int:
             )
         else:
             item = known
+    known_to_its_session(f"W{item}")
     if values["json"]:
         new = known is None
         output.write_json({"id": f"W{item}", "state": state.OPEN, "text": text, "new": new})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from cmem import ingest, lock, paths
+from cmem import ingest, lock, paths, settings
 from cmem.cli import place
+from cmem.context import shown
 from cmem.errors import BusyError
 from cmem.store import connection
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     import apsw
 
 LOCK_WAIT_MS = 10_000
+# What Claude Code calls the session in whose shell a command runs.
+SESSION = "CLAUDE_CODE_SESSION_ID"
 
 
 @contextmanager
@@ -73,3 +76,11 @@ def beside() -> Iterator[apsw.Connection]:
         yield conn
     finally:
         conn.close()
+
+
+def known_to_its_session(ref: str) -> None:
+    """What an agent writes in a session need not be told to it when it goes on."""
+    session = settings.environment().get(SESSION, "")
+    if session:
+        with suppress(OSError):
+            shown.claim(str(place.home()), session, [ref])

@@ -1,8 +1,8 @@
 """The whole block of one project: read, select, render, fence. HOT.
 
 At a start or a clear it is the project's; after a compaction it begins with what this session
-was asked and has done; a resumed session gets only what others added since it began, a fork what
-they added since its parent did.
+was asked and has done; a resumed session gets only what came of others since it began, a fork what
+came since its parent did.
 """
 
 from cmem.context import fence, gather, price, render, select

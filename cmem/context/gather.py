@@ -80,14 +80,12 @@ def for_directory(
     own = _running(conn, session) if session and source in ("compact", "resume", "fork") else None
     only_in = cwd if identity[1] == families.UNSORTED else ""
     if source in ("resume", "fork"):
-        if project is None:
-            return Read(identity[2])
         from cmem.context import reach
 
-        place = reach.Place(project, branch, only_in, source=source, session=session, home=home)
-        return reach.news(
-            conn, place, own, answered, known=known, activation=activation, parts=parts
-        )
+        at = reach.Place(project or 0, branch, only_in, source=source, session=session, home=home)
+        read = reach.news(conn, at, own, answered, known=known, activation=activation, parts=parts)
+        read.name = read.name or identity[2]
+        return read
     if project is None:
         read = Read(identity[2])
         _add_wide(conn, read, [])

@@ -152,11 +152,18 @@ def since(
     read = gather.Read(recent.name_of(conn, place.project)[0])
     read.news = place.source
     at, (session, *more) = begun[0], begun[1] or [0]
-    found, summaries = _since(conn, place, at, session=session)
+    found, summaries, items = _since(conn, place, at, session=session)
     read.summaries = [
         r for r in summaries if r[2] > at and r[1] not in more and f"S{r[0]}" not in known
     ]
     found = [row for row in found if row[6] not in more and f"O{row[0]}" not in known]
+    gather.add_items(read, [one for one in items if f"W{one[0]}" not in known])
+    everywhere = further.others(
+        conn, families.everywhere(conn), gather.COUNTED + 1, session=0, after=at
+    )
+    wide = [row for row in everywhere if f"O{row[0]}" not in known]
+    read.everywhere = len(wide)
+    read.wide = sorted(wide, key=lambda row: -row[3])[: gather.WIDE]
     size = select.CANDIDATES
     pieces = [found[at : at + size] for at in range(0, size * WINDOWS, size)]
     files = gather.files_of(conn, pieces[0])
@@ -174,8 +181,9 @@ def since(
 
 def _since(
     conn: "apsw.Connection", place: Place, at: int, *, session: int
-) -> "tuple[list[recent.Observation], list[recent.Summary]]":
-    """(what other sessions of the place than one made after a time, their newest summaries)."""
+) -> "tuple[list[recent.Observation], list[recent.Summary], list[recent.Item]]":
+    """(what other sessions of the place than one made after a time, their newest summaries, what
+    was opened after it and is still to be done)."""
     many = gather.COUNTED + 1
     if place.only_in:
         from cmem.store import folder
@@ -184,9 +192,11 @@ def _since(
         return (
             folder.newest(conn, here, many, session=session, after=at),
             folder.summaries(conn, here, gather.SUMMARIES, session=session),
+            folder.open_items(conn, place.project, place.only_in, limit=many, after=at),
         )
     family = families.family(conn, place.project)
     return (
         further.others(conn, family, many, session=session, after=at),
         recent.summaries(conn, family, gather.SUMMARIES, session=session),
+        recent.open_items(conn, family, many, after=at),
     )
