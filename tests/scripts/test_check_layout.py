@@ -88,7 +88,7 @@ def test_a_good_tree_has_no_breach(tmp_path: Path) -> None:
             "cmem/compress.py",
             "import apsw\n",
             "cmem/compress.py:1: owner: only driver, hook, importers.claude_mem_db, "
-            "spool, spool_check, spool_repair, store may use apsw",
+            "spool, spool_check, spool_repair, spooled, store may use apsw",
         ),
         (
             "cmem/compress.py",
@@ -98,12 +98,12 @@ def test_a_good_tree_has_no_breach(tmp_path: Path) -> None:
         (
             "cmem/cli/app.py",
             "import os\nx = os.environ['A']\n",
-            "cmem/cli/app.py:2: owner: only detach, failpoint, hook, paths, settings may use os.environ",
+            "cmem/cli/app.py:2: owner: only data_home, detach, failpoint, hook, paths, settings may use os.environ",
         ),
         (
             "cmem/cli/app.py",
             "from os import getenv\n",
-            "cmem/cli/app.py:1: owner: only detach, failpoint, hook, paths, settings may use os.environ",
+            "cmem/cli/app.py:1: owner: only data_home, detach, failpoint, hook, paths, settings may use os.environ",
         ),
         (
             "cmem/store/ledger.py",
