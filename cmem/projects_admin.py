@@ -83,22 +83,27 @@ def show(conn: apsw.Connection, project_id: int, *, exists: Callable[[str], bool
 
 
 def find(conn: apsw.Connection, text: str, *, merged: bool = False) -> Project:
-    """The one project that the text names: by number, name, key or alias.
+    """The one project that the text names, itself where it is merged into another: by number,
+    name, key or alias (``projects.called``). Raises CmemError for none, and for several."""
+    ids = projects.called(conn, text, merged=merged)
+    if len(ids) != 1:
+        raise CmemError(refusal(conn, text, ids))
+    return next(one for one in project_rows.every(conn) if one.id == ids[0])
 
-    Among several, the one not merged into another (``merged``: one that is) is meant; raises
-    CmemError when that leaves none or more than one."""
-    by_id = {one.id: one for one in project_rows.every(conn)}
-    ids = project_rows.named(conn, text)
-    word = text.strip().removeprefix("#")
-    if word.isascii() and word.isdigit() and int(word[:18]) in by_id:
-        ids = list(dict.fromkeys([int(word[:18]), *ids]))
+
+def refusal(conn: apsw.Connection, text: str, ids: Sequence[int]) -> str:
+    """Why the text does not name one project, where it can mean these."""
     if not ids:
-        raise CmemError(unknown(conn, text))
-    meant = [one for one in ids if (by_id[one].merged_into is not None) == merged] or ids
-    if len(meant) > 1:
-        told = ", ".join(f"{one} ({by_id[one].key})" for one in meant)
-        raise CmemError(f"{text} can be several projects: {told}; give the number or the key")
-    return by_id[meant[0]]
+        return unknown(conn, text)
+    word = text.strip()
+    number = f"'#{word}' for the number" if word.isdigit() else "the number"
+    return f"{word} can be several projects: {told_apart(conn, ids)}; give {number} or the key"
+
+
+def told_apart(conn: apsw.Connection, ids: Sequence[int]) -> str:
+    """The projects by number and key, so that each can be named."""
+    keys = project_rows.keys(conn)
+    return ", ".join(f"{one} ({keys[one]})" for one in ids)
 
 
 def unknown(conn: apsw.Connection, name: str) -> str:
@@ -227,7 +232,8 @@ def rename(conn: apsw.Connection, target: Project, name: str, *, dry_run: bool =
         raise CmemError("unsorted is what belongs to no project, so it keeps its name")
     with transaction(conn):
         for other in project_rows.every(conn):
-            taken = other.name.casefold() == wanted.casefold() and other.merged_into is None
+            same = projects.folded(other.name) == projects.folded(wanted)
+            taken = same and other.merged_into is None
             if taken and projects.root(conn, target.id) != other.id:
                 raise CmemError(
                     f"project {other.id} ({other.key}) has that name; choose another, or make "

@@ -32,7 +32,7 @@ def run(values: Mapping[str, Any]) -> int:
 
         return imported.run(values)
     for name in ALONE:
-        if values[name]:
+        if values[name] not in (None, False):
             raise UsageError(f"--{name} goes with --imported")
     flags = {name: values[name] for name in ("provider", "model") if values[name] is not None}
     trusted = settings.trusts_environment(env)

@@ -32,7 +32,7 @@ def run(values: Mapping[str, Any]) -> int:
     budget = loaded.context_budget
     name, text, tokens, chosen, omitted, outside = _build(values, loaded)
     # What is asked for by its name is not what a session in this folder would be given.
-    why = "" if values["project"] else off.why()
+    why = "" if values["project"] is not None else off.why()
     # Which session goes on, or was forked, is only known where one is named.
     source = values["source"]
     silent = source in inject.GOES_ON and not values["session"]
@@ -72,7 +72,7 @@ def _check(values: Mapping[str, Any]) -> None:
         raise UsageError(f"no such source: {source}; known: {', '.join(SOURCES)}")
     if values["budget"] is not None and values["budget"] < 1:
         raise UsageError("--budget must be at least 1")
-    if values["project"] and (values["session"] or source not in WHOLE):
+    if place.is_project_given(values) and (values["session"] or source not in WHOLE):
         raise UsageError("--project shows the whole block; --session and --source go without it")
     if values["write"] is not None and values["remove"] is not None:
         raise UsageError("--write and --remove cannot go together")
@@ -115,11 +115,12 @@ def _build(values: Mapping[str, Any], loaded: settings.Settings) -> "block.Block
     identity = here.parts_at(cwd, found, settings.environment())
     conn = place.store()
     if conn is None:
-        if values["project"]:
+        if values["project"] is not None:
             raise CmemError(f"no such project: {values['project']}; there are no memories yet")
         return _of_waiting(identity[2], values, loaded.context_budget)
     try:
-        if not values["project"]:
+        if values["project"] is None:
+            place.tell_namesakes(conn, identity)
             session = _host_session(conn, values["session"])
             read = gather.for_directory(
                 conn,
@@ -135,11 +136,9 @@ def _build(values: Mapping[str, Any], loaded: settings.Settings) -> "block.Block
                 known=_known(session) if values["source"] in inject.GOES_ON else None,
             )
         else:
-            scope = place.scope(conn, values)
-            project = (scope.projects or (0,))[0]
             read = gather.for_project(
                 conn,
-                project,
+                place.project(conn, values["project"])[0],
                 parts=bool(values["explain"]),
                 activation=loaded.activation,
                 counted=gather.ALL,

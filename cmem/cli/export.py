@@ -93,7 +93,9 @@ def _saved(path: str, work: Callable[[], T]) -> T:
 
 def _projects(conn: apsw.Connection, values: Mapping[str, Any]) -> tuple[int, ...] | None:
     """Everything, unless a project is named: an export is of the memory, not of a folder."""
-    return place.scope(conn, values).projects if values["project"] else None
+    if not place.is_project_given(values):
+        return None
+    return place.scope(conn, values, whole=True).projects
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from cmem.cli import asking, boundary, forget_rows, output, place
 from cmem.cli.writing import writer
 from cmem.errors import CmemError, UsageError
 from cmem.plural import counted
+from cmem.privacy.sanitise import clean
 from cmem.store import forget as core
 from cmem.store import selecting, stored_text
 
@@ -47,12 +48,13 @@ def run(values: Mapping[str, Any]) -> int:
             asked = forget_rows.resolve(conn, values, progress)
         plan = forget_rows.plan(conn, asked)
         doomed = _doomed(conn, plan, values)
+        found = _document(conn, asked, plan, hard=bool(values["hard"]))
     finally:
         conn.close()
     if not (asked.refs or asked.titles or doomed):
         raise CmemError(asked.nothing)
     document = (
-        _undo(asked, values) if values["undo"] else _forget(asked, plan, values, doomed=doomed)
+        _undo(asked, values) if values["undo"] else _forget(asked, found, values, doomed=doomed)
     )
     _print(document, values)
     if asked.unknown:
@@ -69,20 +71,21 @@ def _doomed(conn: apsw.Connection, plan: Plan, values: Mapping[str, Any]) -> tup
 
 
 def _forget(
-    asked: Asked, plan: Plan, values: Mapping[str, Any], *, doomed: tuple[str, ...]
+    asked: Asked, found: dict[str, Any], values: Mapping[str, Any], *, doomed: tuple[str, ...]
 ) -> dict[str, Any]:
+    """Do it, unless a person says no to what was ``found``; what came of it."""
     hard = bool(values["hard"])
-    document = _document(asked, plan, hard=hard)
     if values["dry_run"]:
-        return document | {"dry_run": True, "removed_files": list(doomed)}
+        return found | {"dry_run": True, "removed_files": list(doomed)}
     if not values["yes"]:
-        _ask(plan, named=asked.one_by_one, hard=hard, files=len(doomed))
+        _ask(found, named=asked.one_by_one, files=len(doomed))
     removed: tuple[str, ...] = ()
     with writer(take_in=True) as conn:
         # What came in meanwhile, and what still lay in the mailbox, goes along.
         if not asked.one_by_one:
             asked = forget_rows.resolve(conn, values, None)
         plan = forget_rows.plan(conn, asked)
+        document = _document(conn, asked, plan, hard=hard)
         if hard:
             with _progress(plan.total) as progress:
                 removed = everywhere.purge(
@@ -101,7 +104,7 @@ def _forget(
             f"the name, folder or alias of a project holds it still: {', '.join(named)}"
         )
     _tell_removed(removed)
-    return _document(asked, plan, hard=hard) | {"done": True, "removed_files": list(removed)}
+    return document | {"done": True, "removed_files": list(removed)}
 
 
 def _undo(asked: Asked, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,17 +177,17 @@ def _progress(total: int) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, _total: advance(done)
 
 
-def _ask(plan: Plan, *, named: bool, hard: bool, files: int) -> None:
-    """Show the counts and let a person decide; CmemError for a no. Where nobody can be asked,
+def _ask(found: Mapping[str, Any], *, named: bool, files: int) -> None:
+    """Show the counts and the projects and let a person decide; CmemError for a no. Where nobody can be asked,
     rows named by id go as the caller said, and anything wider needs ``--yes``."""
-    told = _told(_counts(plan))
+    told = _told(found["counts"]) + _where(found["projects"])
     if files:
         told += f" and {counted(files, 'file')} put aside unread"
     if not asking.person():
         if named:
             return
         raise CmemError(f"nothing was forgotten: that would be {told}; add --yes to do it")
-    what = "Remove for good" if hard else "Hide"
+    what = "Remove for good" if found["hard"] else "Hide"
     if not asking.agrees(f"{what}: {told}. Go on?"):
         raise CmemError("nothing was forgotten")
 
@@ -198,9 +201,11 @@ def _tell_removed(files: Sequence[str]) -> None:
         )
 
 
-def _document(asked: Asked, plan: Plan, *, hard: bool) -> dict[str, Any]:
+def _document(conn: apsw.Connection, asked: Asked, plan: Plan, *, hard: bool) -> dict[str, Any]:
+    inside = selecting.projects_in(conn, plan)
     return {
         "ids": _ids(asked.refs),
+        "projects": [{"id": ref, "name": name, "root": root} for ref, name, root in inside],
         "counts": _counts(plan),
         "total": plan.total,
         "hard": hard,
@@ -223,22 +228,31 @@ def _told(counts: Mapping[str, int]) -> str:
     return ", ".join(parts) or "nothing"
 
 
+def _where(inside: Sequence[Mapping[str, Any]]) -> str:
+    """In which projects that is: two can have one name."""
+    told = [
+        clean(f"{one['name']} ({one['id']}{one['root'] and ', '}{one['root']})", one_line=True)
+        for one in inside[:LISTED]
+    ]
+    more = len(inside) - len(told)
+    told += [counted(more, "other project")] if more else []
+    return f" in {', '.join(told)}" if told else ""
+
+
 def _print(document: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     if values["json"]:
         output.write_json(document)
         return
     ids = document["ids"]
+    told = "" if "undone" in document else _told(document["counts"]) + _where(document["projects"])
     if "undone" in document:
         rows = document["undone"]
         text = f"Shown again: {counted(rows, 'row')}."
     elif document["dry_run"]:
-        text = f"Would {'remove' if document['hard'] else 'hide'}: {_told(document['counts'])}."
+        text = f"Would {'remove' if document['hard'] else 'hide'}: {told}."
     elif document["hard"]:
-        text = f"Removed for good: {_told(document['counts'])}."
+        text = f"Removed for good: {told}."
     else:
         name = " ".join(ids) if len(ids) <= LISTED else ids[0]
-        text = (
-            f"Hidden: {_told(document['counts'])}. "
-            f"`cmem forget {name} --undo` brings them back within a day."
-        )
+        text = f"Hidden: {told}. `cmem forget {name} --undo` brings them back within a day."
     output.write_lines([output.plain(text)])

@@ -48,6 +48,7 @@ def check(values: Mapping[str, Any]) -> None:
         raise UsageError("give ids, or filters such as --match and --since, not both")
     if values["match"] is not None and not values["match"].strip():
         raise UsageError("--match needs a text")
+    place.is_project_given(values)
     if values["undo"] and values["hard"]:
         raise UsageError("choose one of --undo and --hard")
 
@@ -88,7 +89,7 @@ def _sessions(conn: apsw.Connection, values: Mapping[str, Any]) -> tuple[int, ..
             raise CmemError(f"no such session: {', '.join(unknown)}")
         found = {number for _kind, number in refs}
     if values["project"] is not None:
-        scope = place.scope(conn, {"project": values["project"] or " "})
+        scope = place.scope(conn, {"project": values["project"]}, whole=True)
         inside = set(selecting.sessions_of(conn, scope.projects or ()))
         found = inside if found is None else found & inside
     return None if found is None else tuple(sorted(found))

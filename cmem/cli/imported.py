@@ -78,7 +78,7 @@ def _options(values: Mapping[str, Any]) -> core.Options:
 
 def _wanted(values: Mapping[str, Any]) -> Wanted:
     since = 0 if values["since"] is None else when.parse_since(values["since"], place.now_ms())
-    if not values["project"]:
+    if not place.is_project_given(values):
         return Wanted(since=since)
     conn = place.store()
     if conn is None:

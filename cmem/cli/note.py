@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from cmem import here, repo, settings
 from cmem.cli import output, place
 from cmem.cli.writing import beside, known_to_its_session
-from cmem.errors import CmemError, UsageError
+from cmem.errors import UsageError
 from cmem.model import Repo
 from cmem.privacy.sanitise import clean
-from cmem.store import notes, projects
+from cmem.store import notes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def run(values: Mapping[str, Any]) -> int:
     """Store the text as a note of the current, the named or every project."""
-    if values["everywhere"] and values["project"]:
+    if place.is_project_given(values) and values["everywhere"]:
         raise UsageError("choose one of --global and --project")
     note = notes.clean(_note(values, _text(values["text"])))
     with beside() as conn:
@@ -70,19 +70,12 @@ def _add(conn: apsw.Connection, note: Note, values: Mapping[str, Any]) -> Added:
     if values["everywhere"]:
         everywhere = note._replace(repo=Repo("", "", "", ""), cwd="")
         return notes.add(conn, everywhere, identity=notes.GLOBAL, now=now)
-    if values["project"]:
-        return _add_named(conn, note, str(values["project"]), now=now)
+    if values["project"] is not None:
+        named, _name = place.project(conn, values["project"])
+        return notes.add_to(conn, note, project=named, now=now)
     identity = here.identity_of(place.directory(), settings.environment())
+    place.tell_namesakes(conn, identity)
     return notes.add(conn, note, identity=identity, now=now)
-
-
-def _add_named(conn: apsw.Connection, note: Note, name: str, *, now: int) -> Added:
-    found = projects.find_by_name(conn, name)
-    if not found:
-        from cmem.projects_admin import unknown
-
-        raise CmemError(unknown(conn, name))
-    return notes.add_to(conn, note, project=found[0][0], now=now)
 
 
 def _told(added: Added) -> str:

@@ -84,27 +84,80 @@ def store() -> apsw.Connection | None:
     return connection.open_reader(here)
 
 
-def scope(conn: apsw.Connection, values: Mapping[str, Any]) -> Scope:
-    """The projects that ``--project`` or ``--all-projects`` name, else the current one.
+def is_project_given(values: Mapping[str, Any]) -> bool:
+    """Whether ``--project`` is; UsageError where it names nothing, for an empty variable of the
+    shell must not stand for another project, or for all."""
+    named = values.get("project")
+    if named is not None and not str(named).strip():
+        raise UsageError("--project needs the name of a project")
+    return named is not None
 
-    Raises CmemError with near names for a project nobody knows."""
+
+def project(conn: apsw.Connection, text: str, *, whole: bool = False) -> tuple[int, str]:
+    """The one project that ``--project`` names, by its row and name.
+
+    A merged one is the project it was merged into, unless (``whole``) all of that would be changed
+    or given away. CmemError for none, with near names, and for several."""
+    found = projects.find_by_name(conn, text)
+    if len(found) != 1:
+        from cmem.projects_admin import refusal
+
+        raise CmemError(refusal(conn, text, [ref for ref, _name in found]))
+    parts = projects.called(conn, text) if whole else [found[0][0]]
+    if found[0][0] not in parts:
+        ref, name = found[0]
+        raise CmemError(
+            f"{text.strip()} is part of {name} ({ref}); name that to mean all of it, or make "
+            f"this one of its own: `cmem project unmerge {parts[0]}`"
+        )
+    return found[0]
+
+
+def scope(conn: apsw.Connection, values: Mapping[str, Any], *, whole: bool = False) -> Scope:
+    """The project that ``--project`` names (``project``), all for ``--all-projects``, else the
+    current one."""
     if values.get("all_projects"):
         return Scope(None, "all projects")
-    named = values.get("project")
-    if named:
-        found = projects.find_by_name(conn, str(named))
-        if not found:
-            from cmem.projects_admin import unknown
-
-            raise CmemError(unknown(conn, str(named)))
-        members = [one for ref, _ in found for one in projects.family(conn, ref)]
-        return Scope(tuple(dict.fromkeys(members)), found[0][1])
+    if is_project_given(values):
+        named, name = project(conn, str(values["project"]), whole=whole)
+        return Scope(tuple(projects.family(conn, named)), name)
     identity = here.parts_of(directory(), settings.environment())
     current = projects.find_by_identity(conn, identity)  # type: ignore[arg-type]  # same shape
+    tell_namesakes(conn, identity)
     # What was noted for every project is at home here too, also before the project has a row.
     own = [] if current is None else projects.family(conn, current)
     members = [*own, *projects.everywhere(conn)]
     return Scope(tuple(dict.fromkeys(members)), identity[2])
+
+
+def wide_scope(conn: apsw.Connection, text: str) -> Scope:
+    """All the projects that a word of a query can mean; says which, where they are several."""
+    found = projects.find_by_name(conn, text)
+    if len(found) > 1:
+        from cmem.cli import boundary
+        from cmem.projects_admin import told_apart
+
+        known = told_apart(conn, [ref for ref, _name in found])
+        boundary.complain(f"project:{text} is several projects, and means them all: {known}")
+    members = [one for ref, _name in found for one in projects.family(conn, ref)]
+    return Scope(tuple(dict.fromkeys(members)), found[0][1] if found else text)
+
+
+def tell_namesakes(conn: apsw.Connection, identity: tuple[Any, ...]) -> None:
+    """Say that CMEM_PROJECT names a project of its own, where nothing is in that yet and another
+    one has the name."""
+    if identity[1] != projects.ENVIRONMENT or projects.find_by_identity(conn, identity):  # type: ignore[arg-type]  # same shape
+        return
+    others = projects.find_by_name(conn, identity[2])
+    if others:
+        from cmem.cli import boundary
+        from cmem.projects_admin import told_apart
+
+        known = told_apart(conn, [ref for ref, _name in others])
+        boundary.complain(
+            f"CMEM_PROJECT={identity[2]} is a project of its own, with nothing in it yet; "
+            f"--project takes the other one: {known}"
+        )
 
 
 def every_project(conn: apsw.Connection) -> tuple[int, ...]:

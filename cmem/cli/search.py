@@ -52,7 +52,7 @@ def run(values: Mapping[str, Any]) -> int:
         text, values, unwanted = _with_fields(conn, typed, values, now=now)
         since, until = _range(values, now)
         kinds = tuple(place.kinds(values["kind"]))
-        scope = place.scope(conn, values)
+        scope = _scope(conn, values)
         filters = core.Filters(
             kinds=kinds,
             types=tuple(values["type"]),
@@ -111,11 +111,19 @@ def _with_fields(
     left, given, unwanted = fields.split(text, usable)
     if values["all_projects"]:
         given.pop("project", None)
-    more = {
+    more: dict[str, Any] = {
         name: values[name] or (found if isinstance(values[name], list | tuple) else found[-1])
         for name, found in given.items()
     }
-    return left, {**values, **more}, unwanted
+    typed = values["project"] is None and "project" in given
+    return left, {**values, **more, "wide": typed}, unwanted
+
+
+def _scope(conn: apsw.Connection, values: Mapping[str, Any]) -> place.Scope:
+    """A name among the words of a query may be that of several projects, as an option may not."""
+    if values.get("wide"):
+        return place.wide_scope(conn, values["project"])
+    return place.scope(conn, values)
 
 
 def _each(conn: apsw.Connection, unwanted: Mapping[str, list[str]]) -> Iterator[core.Filters]:
@@ -125,7 +133,7 @@ def _each(conn: apsw.Connection, unwanted: Mapping[str, list[str]]) -> Iterator[
         "type": lambda value: {"types": (value,)},
         "file": lambda value: {"file": place.asked(value)},
         "session": lambda value: {"session": _session(conn, value)},
-        "project": lambda value: {"projects": place.scope(conn, {"project": value}).projects},
+        "project": lambda value: {"projects": place.wide_scope(conn, value).projects},
     }
     for name, values in unwanted.items():
         for value in values:

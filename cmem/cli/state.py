@@ -25,6 +25,7 @@ MAX_CHARS = 2_000
 def run_add(values: Mapping[str, Any]) -> int:
     """Open an item in the current or the named project."""
     text = _text(values["text"])
+    place.is_project_given(values)
     folder = place.directory()
     branch = clean(repo.read_repo(folder)[2], one_line=True)
     now = place.now_ms()
@@ -129,15 +130,12 @@ def _text(words: list[str]) -> str:
 
 def _project(conn: apsw.Connection, named: str | None, folder: str, now: int) -> tuple[int, str]:
     """The project's row and how it was recognised."""
-    if not named:
-        identity = here.identity_of(folder, settings.environment())
-        return projects.resolve(conn, identity, now=now), identity.source
-    found = projects.find_by_name(conn, named)
-    if not found:
-        from cmem.projects_admin import unknown
-
-        raise CmemError(unknown(conn, named))
-    return found[0][0], notes.source_of(conn, found[0][0])
+    if named is not None:
+        chosen, _name = place.project(conn, named)
+        return chosen, notes.source_of(conn, chosen)
+    identity = here.identity_of(folder, settings.environment())
+    place.tell_namesakes(conn, identity)
+    return projects.resolve(conn, identity, now=now), identity.source
 
 
 def _document(one: state.Item) -> dict[str, Any]:

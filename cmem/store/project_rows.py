@@ -36,8 +36,6 @@ _COUNTS = {
 _PROJECTS = """SELECT p.id, p.name, p.key, p.key_source, p.root, p.merged_into,
         (SELECT max(s.last_event_at) FROM sessions s WHERE s.project_id = p.id)
     FROM projects p ORDER BY p.id"""
-_NAMED = """SELECT id, name, key, '' FROM projects
-    UNION ALL SELECT project_id, '', '', alias FROM project_aliases ORDER BY 1"""
 _SESSIONS = """SELECT s.id, s.host, s.content_session_id, s.title, s.cwd, s.status,
         s.started_at, s.last_event_at, s.prompt_counter
     FROM sessions s WHERE s.project_id IN (SELECT value FROM json_each(?1)) AND (
@@ -88,16 +86,9 @@ def every(conn: apsw.Connection) -> list[Project]:
     ]
 
 
-def named(conn: apsw.Connection, text: str) -> list[int]:
-    """Return the very projects, merged or not, whose name, key or alias is the text in any
-    case."""
-    wanted = text.strip().casefold()
-    found = [
-        project_id
-        for project_id, *texts in rows(conn, _NAMED)
-        if wanted and any(str(one).casefold() == wanted for one in texts)
-    ]
-    return list(dict.fromkeys(found))
+def keys(conn: apsw.Connection) -> dict[int, str]:
+    """Return the key of each project, merged ones too."""
+    return dict(rows(conn, "SELECT id, key FROM projects ORDER BY id"))
 
 
 def aliases(conn: apsw.Connection, project_ids: Sequence[int]) -> list[Alias]:

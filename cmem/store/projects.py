@@ -12,6 +12,7 @@ from cmem.store.families import (
     find_by_identity,
     root,
 )
+from cmem.store.rows import rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
     from cmem.model import ProjectIdentity
 
 __all__ = (
+    "ENVIRONMENT",
     "GLOBAL",
     "PEER",
     "UNSORTED",
+    "called",
     "everywhere",
     "family",
     "find_by_identity",
     "find_by_name",
+    "folded",
     "names",
     "note_tree",
     "resolve",
@@ -72,26 +76,44 @@ def note_tree(
 
 
 def find_by_name(conn: "apsw.Connection", text: str) -> list[tuple[int, str]]:
-    """Return (id, name) of the projects whose name, key or alias is the text, in any case.
+    """Return (id, name) of the projects that the text can mean, by ``called``.
 
     The merged ones are represented by the project they were merged into."""
-    wanted = text.strip().casefold()
-    if not wanted:
-        return []
-    found = [
-        row[0]
-        for row in conn.execute("SELECT id, name, key FROM projects ORDER BY id")
-        if wanted in (str(row[1]).casefold(), str(row[2]).casefold())
-    ]
-    found += [
-        row[0]
-        for row in conn.execute(
-            "SELECT project_id FROM project_aliases WHERE alias IN (?, ?) ORDER BY project_id",
-            (wanted, text.strip()),
-        )
-    ]
-    roots = dict.fromkeys(root(conn, project_id) for project_id in found)
+    roots = dict.fromkeys([root(conn, project_id) for project_id in called(conn, text)])
     return [(project_id, _name(conn, project_id)) for project_id in roots]
+
+
+def called(conn: "apsw.Connection", text: str, *, merged: bool = False) -> list[int]:
+    """Return the very projects that the text can mean, merged or not, oldest first: those whose
+    number, name, key or alias it is, in any case and any form of Unicode.
+
+    A key or an alias as it is spelled counts more than one in another case, and ``#4`` is nothing
+    but a number. What is merged into another project is meant by its own names only where
+    nothing else is (``merged``: the other way round)."""
+    word = text.strip()
+    number = word.removeprefix("#")
+    known = rows(conn, "SELECT id, name, key, merged_into FROM projects ORDER BY id")
+    is_number = number.isascii() and number.isdigit() and len(number) < 19
+    numbered = [row[0] for row in known if is_number and row[0] == int(number)]
+    if numbered and number != word:
+        return numbered
+    spelled = [(row[0], row[2]) for row in known]
+    spelled += rows(conn, "SELECT project_id, alias FROM project_aliases")
+    wanted = folded(word)
+    found = {row[0] for row in known if wanted and folded(row[1]) == wanted}
+    exact = {project_id for project_id, one in spelled if word and one == word}
+    found |= exact or {one for one, alias in spelled if wanted and folded(alias) == wanted}
+    meant = {row[0] for row in known if row[0] in found and (row[3] is not None) == merged}
+    return sorted({*numbered, *(meant or found)})
+
+
+def folded(text: str) -> str:
+    """A name as it is compared: without case, and in one form of Unicode."""
+    if text.isascii():
+        return text.lower()
+    from unicodedata import normalize
+
+    return normalize("NFC", normalize("NFD", text).casefold())
 
 
 def names(conn: "apsw.Connection") -> list[tuple[int, str]]:

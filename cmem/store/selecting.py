@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import apsw
 
-from cmem.store import folded, stored_text
-from cmem.store.forget import Ref
+from cmem.store import folded, projects, stored_text
+from cmem.store.forget import Plan, Ref
 from cmem.store.rows import row, rows
 
 _TIMED = {
@@ -34,6 +34,23 @@ _TURN_OF = {
     "unit": "SELECT turn_id FROM work_units WHERE id = ?",
     "run": "SELECT u.turn_id FROM observer_runs r JOIN work_units u ON u.id = r.unit_id"
     " WHERE r.id = ?",
+}
+
+_AMONG = "IN (SELECT value FROM json_each(?))"
+# The projects of rows of a plan, by the plan's own names.
+_PROJECTS_OF = {
+    name: f"SELECT DISTINCT project_id FROM {table} WHERE id {_AMONG}"
+    for name, table in (
+        ("observations", "observations"),
+        ("summaries", "session_summaries"),
+        ("states", "work_state_entries"),
+        ("sessions", "sessions"),
+        ("titles", "sessions"),
+    )
+} | {
+    name: f"""SELECT DISTINCT s.project_id FROM sessions s
+        JOIN {table} x ON x.session_id = s.id WHERE x.id {_AMONG}"""
+    for name, table in (("prompts", "user_prompts"), ("tool_uses", "tool_uses"), ("turns", "turns"))
 }
 
 
@@ -65,11 +82,23 @@ def choose(
     return Chosen(tuple(_in_time(conn, wanted)))
 
 
-def sessions_of(conn: apsw.Connection, projects: Sequence[int]) -> tuple[int, ...]:
+def sessions_of(conn: apsw.Connection, chosen: Sequence[int]) -> tuple[int, ...]:
     """Every session of the projects."""
     query = """SELECT id FROM sessions
         WHERE project_id IN (SELECT value FROM json_each(?)) ORDER BY id"""
-    return tuple(int(found) for (found,) in rows(conn, query, (json.dumps(projects),)))
+    return tuple(int(found) for (found,) in rows(conn, query, (json.dumps(chosen),)))
+
+
+def projects_in(conn: apsw.Connection, going: Plan) -> list[tuple[int, str, str]]:
+    """(id, name, folder) of the projects that rows of the plan are of, a merged one as the project
+    it was merged into."""
+    found = {
+        projects.root(conn, int(ref))
+        for name, refs in going._asdict().items()
+        for (ref,) in rows(conn, _PROJECTS_OF[name], (json.dumps(refs),))
+    }
+    query = f"SELECT id, name, root FROM projects WHERE id {_AMONG} ORDER BY id"
+    return rows(conn, query, (json.dumps(sorted(found)),))
 
 
 def _in_time(conn: apsw.Connection, wanted: Wanted) -> Iterable[Ref]:

@@ -33,6 +33,7 @@ def test_dry_run_counts_and_changes_nothing(stored: Path) -> None:
     before = counts()
     assert support.run_json("forget", "P1", "--dry-run") == {
         "ids": ["P1"],
+        "projects": [{"id": 1, "name": "calc", "root": "/src/calc"}],
         "counts": WHOLE,
         "total": 6,
         "hard": False,
@@ -63,7 +64,7 @@ def test_in_a_pipe_a_whole_session_needs_yes(stored: Path) -> None:
         1,
         "",
         "cmem: nothing was forgotten: that would be 2 observations, 1 summary, 1 prompt, "
-        "2 tool uses; add --yes to do it\n",
+        "2 tool uses in calc (1, /src/calc); add --yes to do it\n",
     )
     assert counts()["observations"] == 2
 

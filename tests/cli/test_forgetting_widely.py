@@ -123,7 +123,7 @@ def test_a_text_with_quotes_is_found_where_it_stands_in_json(home: Path) -> None
         (
             ("--match", "quokka"),
             1,
-            "nothing was forgotten: that would be 2 observations; add --yes",
+            "nothing was forgotten: that would be 2 observations in first (1, /",
         ),
     ],
     ids=["text", "time", "blank", "both", "undo-hard", "project", "range", "pipe"],
@@ -264,7 +264,7 @@ def test_what_was_put_aside_unread_goes_along_and_is_named(two: Any, home: Path)
     aside.parent.mkdir()
     aside.write_bytes(b"x")
     code, out, err = failing("forget", "O1", "--hard", "--yes")
-    assert (code, out) == (0, "Removed for good: 1 observation.\n")
+    assert (code, out) == (0, f"Removed for good: 1 observation in first (1, {two[0]}).\n")
     assert err == (
         "cmem: 1 file that was put aside unread went along, for nobody can take a row out of "
         f"them: {aside}\n"

@@ -58,6 +58,10 @@ KIND = Option(
     repeatable=True,
     metavar="KIND",
 )
-PROJECT = Option(("--project",), "A project by name instead of the current one.", metavar="NAME")
+PROJECT = Option(
+    ("--project",),
+    "A project by name, number or key instead of the current one.",
+    metavar="NAME",
+)
 ALL_PROJECTS = Option(("--all-projects", "--all"), "Search every project.", "flag", default=False)
 SESSION = Option(("--session",), "Only this session: N4 or the host's id.", metavar="ID")

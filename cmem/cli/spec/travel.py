@@ -20,7 +20,7 @@ EXPORT = Command(
     "cmem.cli.export:run",
     (Arg("file", "The file to write, - for standard output.", default=""),),
     (
-        PROJECT._replace(help="Only this project, by name."),
+        PROJECT._replace(help="Only this project, by name, number or key."),
         Option(("--since",), "Only sessions with an event since: a date, monday, 7d."),
         Option(
             ("--redacted",),

@@ -24,7 +24,9 @@ FORGET = Command(
     (Arg("ids", "Ids to forget.", many=True, default=""),),
     (
         Option(("--session",), "Everything of this session. Repeatable.", repeatable=True),
-        Option(("--project",), "Everything of this project, by name.", metavar="NAME"),
+        Option(
+            ("--project",), "Everything of this project, by name, number or key.", metavar="NAME"
+        ),
         Option(("--match",), "What holds this text, in any case of letters.", metavar="TEXT"),
         Option(("--since",), "Not before: 2026-11-29, an ISO instant, 7d, monday.", metavar="WHEN"),
         Option(("--until",), "Not after; a day counts to its end.", metavar="WHEN"),
@@ -97,7 +99,11 @@ COMPRESS = Command(
             "flag",
             default=False,
         ),
-        Option(("--project",), "With --imported: only this project, by name.", metavar="NAME"),
+        Option(
+            ("--project",),
+            "With --imported: only this project, by name, number or key.",
+            metavar="NAME",
+        ),
         Option(
             ("--since",),
             "With --imported: only turns as new: 2026-05-01, monday, 90d.",
