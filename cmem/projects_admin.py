@@ -122,23 +122,45 @@ def unknown(conn: apsw.Connection, name: str) -> str:
 # --- aliases -------------------------------------------------------------------------
 
 
-def aliases_of(text: str, *, cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What a folder or a remote is recognised by; CmemError for a place that can be nobody's.
+def aliases_of(
+    text: str, *, cwd: str, env: Mapping[str, str], gone: bool = False
+) -> list[tuple[str, str]]:
+    """What a folder or a remote is recognised by; CmemError for a place that can be nobody's, and
+    for a word that is neither.
 
-    Something that could be both is a folder if there is one."""
-    folder = os.path.join(cwd, os.path.expanduser(text))
-    is_path = text.startswith(("/", "~", ".")) or os.path.isdir(folder)
-    remote = "" if is_path else _remote(text)
+    Something that could be both is a folder if there is one. A folder that is not there yet may
+    become a repository. ``gone``: all that it may have been recognised by, whatever is there now."""
+    folder = _folder(text, cwd)
+    remote = "" if folder else _remote(text)
     if remote:
         return [("remote", remote.casefold())]
-    place = os.path.realpath(folder)
-    at_hand = repo.read_repo(place)
-    if not os.path.isdir(place):  # not there yet: whatever it will be, a repository too
-        at_hand = (place, place + "/.git", "", "")
-    found = here.parts_at(place, at_hand, {**env, "CMEM_PROJECT": ""})
-    if found[1] == project.UNSORTED:
+    if not (folder or gone):
+        raise CmemError(
+            f"{text} is no folder here, and no remote's address; "
+            f"./{text} is a folder that is yet to come"
+        )
+    place = os.path.realpath(folder or os.path.join(cwd, text))
+    is_there = os.path.isdir(place)
+    states = [] if is_there and not gone else [(place, place + "/.git", "", "")]
+    states += [repo.read_repo(place)] if is_there else []
+    found = [here.parts_at(place, one, {**env, "CMEM_PROJECT": ""}) for one in states]
+    aliases = [alias for one in found if one[1] != project.UNSORTED for alias in one[4]]
+    if not aliases:
         raise CmemError(f"{text} cannot be a project: name a folder of its own, or a repository")
-    return list(found[4])
+    return list(dict.fromkeys(aliases))
+
+
+def missing(text: str, *, cwd: str) -> str:
+    """The folder that the text names, where it is not there; else ""."""
+    folder = _folder(text, cwd)
+    return "" if os.path.isdir(folder) else folder
+
+
+def _folder(text: str, cwd: str) -> str:
+    """The folder in full; "" for a word that is a remote or nothing."""
+    folder = os.path.normpath(os.path.join(cwd, os.path.expanduser(text)))
+    is_path = text.startswith(("/", "~", ".")) or os.path.isdir(folder)
+    return folder if is_path else ""
 
 
 def _remote(text: str) -> str:
@@ -184,9 +206,12 @@ def remove_aliases(
     *,
     dry_run: bool = False,
 ) -> list[tuple[str, str]]:
-    """Let those of the aliases that stand for the project stand for nothing; which."""
+    """Let those of the aliases that stand for the project, or for what was merged into it, stand
+    for nothing; which."""
+    is_part = target.merged_into is not None
+    family = [target.id] if is_part else projects.family(conn, target.id)
     with transaction(conn):
-        found = [one for one in wanted if project_rows.owner(conn, *one) == target.id]
+        found = [one for one in wanted if project_rows.owner(conn, *one) in family]
         if not dry_run:
             for one in found:
                 project_rows.remove_alias(conn, one)

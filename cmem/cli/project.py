@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cmem import here, projects_admin, settings
-from cmem.cli import output, place
+from cmem.cli import boundary, output, place
 from cmem.errors import CmemError
 from cmem.plural import counted, named
 from cmem.store import connection, projects
@@ -55,24 +55,28 @@ def run_show(values: Mapping[str, Any]) -> int:
 
 def run_alias(values: Mapping[str, Any]) -> int:
     """Let a folder or a remote stand for a project, or no longer."""
-    wanted = projects_admin.aliases_of(
-        values["path_or_remote"], cwd=place.directory(), env=settings.environment()
-    )
+    text, cwd, gone = str(values["path_or_remote"]), place.directory(), bool(values["remove"])
+    wanted = projects_admin.aliases_of(text, cwd=cwd, env=settings.environment(), gone=gone)
     dry_run = bool(values["dry_run"])
     with _writer() as conn:
         target = projects_admin.find(conn, values["project"])
-        if values["remove"]:
+        if gone:
             done = projects_admin.remove_aliases(conn, target, wanted, dry_run=dry_run)
         else:
             done = projects_admin.add_aliases(
                 conn, target, wanted, now=place.now_ms(), dry_run=dry_run
             )
-    word = ("Not its any more" if values["remove"] else "Added") if done else "Nothing to change"
+    missing = "" if gone else projects_admin.missing(text, cwd=cwd)
+    if missing:
+        boundary.complain(
+            f"there is no folder {missing} yet; what comes there will be of {target.name}"
+        )
+    word = ("Not its any more" if gone else "Added") if done else "Nothing to change"
     told = ", ".join(f"{kind} {alias}" for kind, alias in done)
     _say(
         values,
         {"project": target.id, "aliases": [{"kind": kind, "alias": one} for kind, one in done]},
-        f"{word}: {told or values['path_or_remote']} ({target.name}).",
+        f"{word}: {told or text} ({target.name}).",
     )
     return 0
 

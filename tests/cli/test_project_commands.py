@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import apsw
+import places
 import pytest
 import samples
 import support
@@ -315,6 +317,11 @@ def test_alias_of_folders(stored: Path, tmp_path: Path) -> None:
         for one in support.run_json("project", "alias", "notes", "/srv/No-Such/Notes")["aliases"]
     ]
     assert kinds == [("git", "/srv/No-Such/Notes/.git"), ("path", "/srv/No-Such/Notes")]
+    assert run("alias", "notes", "/srv/No-Such/Notes", "--dry-run") == (
+        0,
+        "Would be: Nothing to change: /srv/No-Such/Notes (notes).\n",
+        "cmem: there is no folder /srv/No-Such/Notes yet; what comes there will be of notes\n",
+    )
     for nobody in ("/", "~", "/tmp", str(tmp_path)):
         assert run("alias", "notes", nobody) == (
             1,
@@ -326,6 +333,49 @@ def test_alias_of_folders(stored: Path, tmp_path: Path) -> None:
     )
     kept = support.run_json("project", "show", "2")["aliases"]
     assert ("git", "/src/calc/.git") not in [(one["kind"], one["alias"]) for one in kept]
+
+
+def test_a_word_that_is_no_folder_and_no_remote_is_refused(stored: Path) -> None:
+    for word in ("nonsense", "src/nonsense"):
+        assert run("alias", "notes", word) == (
+            1,
+            "",
+            f"cmem: {word} is no folder here, and no remote's address; "
+            f"./{word} is a folder that is yet to come\n",
+        )
+        assert ok("alias", "notes", word, "--remove") == f"Nothing to change: {word} (notes).\n"
+
+
+def test_what_was_added_is_taken_away_whatever_became_of_the_folder(
+    stored: Path, tmp_path: Path
+) -> None:
+    def aliases() -> list[tuple[str, str]]:
+        found = support.run_json("project", "show", "2")["aliases"]
+        return [(one["kind"], one["alias"]) for one in found]
+
+    def become(state: str) -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        if state == "repository":
+            places.repository(place)
+        elif state == "folder":
+            place.mkdir()
+
+    before, place = aliases(), tmp_path / "notes2"
+    for first in ("nothing", "repository"):
+        for then in ("nothing", "folder", "repository"):
+            become(first)
+            support.run_json("project", "alias", "notes", str(place))
+            become(then)
+            told = ok("alias", "notes", str(place), "--remove")
+            gone = f"git {place}/.git, path {place}"
+            assert (first, then, told) == (first, then, f"Not its any more: {gone} (notes).\n")
+            assert aliases() == before
+
+
+def test_an_alias_of_a_part_is_taken_away_too(stored: Path) -> None:
+    ok("merge", "notes", "1")
+    told = ok("alias", "1", "/src/notes", "--remove")
+    assert told == "Not its any more: path /src/notes (calc).\n"
 
 
 def test_stored_text_is_harmless_on_a_terminal(home: Path) -> None:

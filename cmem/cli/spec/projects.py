@@ -32,7 +32,8 @@ PROJECT_ALIAS = Command(
     "Say that a folder or a remote belongs to a project too.",
     "For a folder that was moved or renamed, or a remote that now has another address: what "
     "happens there from now on counts to the project. Has the other one memories already, "
-    "use `cmem project merge`.",
+    "use `cmem project merge`. A folder that is yet to come is given as a path (./name); --remove "
+    "takes away all that a folder was recognised by.",
     (
         "cmem project alias calculator ~/src/calculator-2",
         "cmem project alias calculator git@example.org:team/calculator.git",
