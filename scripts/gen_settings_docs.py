@@ -35,7 +35,7 @@ TAIL = """
 | variable | what it does |
 | --- | --- |
 | `CMEM_HOME` | Where the data home is. Hooks use the one they were installed with. |
-| `CMEM_PROJECT` | The name of the project, instead of the one found from the repository. |
+| `CMEM_PROJECT` | The name of a project of its own, in place of the one found from the repository: never a repository of that name (see [guide](guide.md#finding-things)). |
 | `CMEM_DISABLE` | Set to `1`: hooks do nothing. |
 | `CMEM_OBSERVER` | Set by cmem for the programs a provider runs: hooks do nothing, and `cmem compress` refuses. |
 """

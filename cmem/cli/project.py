@@ -152,6 +152,7 @@ def _named_or_current(conn: apsw.Connection, name: str) -> int:
     identity = here.identity_of(place.directory(), settings.environment())
     found = projects.find_by_identity(conn, identity)
     if found is None:
+        place.tell_namesakes(conn, identity)
         raise CmemError(f"nothing remembered for {identity.name} yet; `cmem project list` has all")
     return found
 
@@ -192,6 +193,7 @@ def _list_line(one: Listed, names: Mapping[int, str]) -> Line:
     line = [
         (f"{row.id:<4}", "yellow"),
         (_text(row.name), "bold"),
+        (" (CMEM_PROJECT)" if row.source == projects.ENVIRONMENT else "", "dim"),
         (f"  {_used(row.last_used_at)}  {_counted(row.counts)}  {_text(row.root)}", ""),
     ]
     if one.gone:
@@ -209,9 +211,11 @@ def _list_line(one: Listed, names: Mapping[int, str]) -> Line:
 
 def _show_lines(found: Shown) -> list[Line]:
     row = found.project
+    by_name = row.source == projects.ENVIRONMENT
+    source = f"{row.source}: CMEM_PROJECT, in any folder" if by_name else row.source
     lines = [
         _pair("project", _told(row)),
-        _pair("recognised", f"{row.key} ({row.source})"),
+        _pair("recognised", f"{row.key} ({source})"),
         _pair("folder", row.root + (" (gone)" if found.gone else "") if row.root else "none"),
         _pair("last used", _used(row.last_used_at)),
         _pair("stored", _counted(found.counts)),

@@ -44,8 +44,8 @@ def stored(home: Path, there: Path) -> Path:
     return home
 
 
-def run(*args: str) -> tuple[int, str, str]:
-    done = support.run_cmem("project", *args)
+def run(*args: str, **env: str) -> tuple[int, str, str]:
+    done = support.run_cmem("project", *args, **env)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -376,6 +376,46 @@ def test_an_alias_of_a_part_is_taken_away_too(stored: Path) -> None:
     ok("merge", "notes", "1")
     told = ok("alias", "1", "/src/notes", "--remove")
     assert told == "Not its any more: path /src/notes (calc).\n"
+
+
+def test_a_project_of_the_environment_is_its_own_and_told_apart(stored: Path, home: Path) -> None:
+    """The repository of that name was thought to be meant."""
+    user = home.parent / "user"
+    said = (
+        "cmem: CMEM_PROJECT=Notes is a project of its own, with nothing in it yet; "
+        "--project takes the other one: 2 (/src/notes)\n"
+    )
+
+    def mine(*args: str) -> tuple[str, str]:
+        done = support.run_cmem(*args, cwd=user, CMEM_PROJECT="Notes")
+        assert done.returncode == 0
+        return done.stdout.decode(), done.stderr.decode()
+
+    nothing = "nothing found in Notes; --all-projects looks in every project\n"
+    assert mine("search", "prompt") == (nothing, said)
+    assert mine("list") == ("nothing to list in Notes\n", said)
+    assert run("show", CMEM_PROJECT="Notes") == (
+        1,
+        "",
+        f"{said}cmem: nothing remembered for Notes yet; `cmem project list` has all\n",
+    )
+    assert mine("context")[1] == mine("note", "A first one.", "--type", "fact")[1] == said
+    assert mine("search", "prompt") == (nothing, "")
+    shown = ok("show", "env:notes").split("\n")
+    assert shown[:2] == [
+        "project:    Notes (4)",
+        "recognised: env:notes (environment: CMEM_PROJECT, in any folder)",
+    ]
+    assert [line[:28] for line in ok("list").split("\n") if "otes" in line] == [
+        "4   Notes (CMEM_PROJECT)  20",
+        "2   notes  2026-05-28 22:26 ",
+    ]
+    assert run("show", "notes")[2] == (
+        "cmem: notes can be several projects: 2 (/src/notes), 4 (env:notes); "
+        "give the number or the key\n"
+    )
+    ok("merge", "env:notes", "2")
+    assert "a prompt of notes" in mine("search", "prompt")[0]
 
 
 def test_stored_text_is_harmless_on_a_terminal(home: Path) -> None:
