@@ -114,7 +114,7 @@ def _root(given: str, usual: str) -> str:
 
 def _limits(values: Mapping[str, Any]) -> Limits:
     since = 0 if values["since"] is None else when.parse_since(values["since"], place.now_ms())
-    project = values["project"] or ""
+    project = str(values["project"]) if place.is_project_given(values) else ""
     folder = os.path.expanduser(project)
     if os.sep in folder or folder in (".", ".."):
         project = os.path.abspath(folder)

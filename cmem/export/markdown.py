@@ -7,9 +7,10 @@ and never by its name, a file of a session that is gone is known and taken away.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,13 +42,18 @@ class Written(NamedTuple):
 def write(conn: apsw.Connection, chosen: Chosen, folder: str, *, redacted: bool) -> Written:
     """Bring the folder to what the memory says. Files of sessions that are gone are taken away
     when everything is exported."""
+    known: dict[str, Record] = {}
     names: dict[str, str] = {}
+    folders: dict[str, str] = {}
     paths: set[str] = set()
     changed = 0
     os.makedirs(folder, mode=0o700, exist_ok=True)
     found = jsonl.records(conn, chosen, redacted=redacted)
-    for session in _sessions(found, names):
-        path = os.path.join(folder, file_name(session[0], names))
+    for session in _sessions(found, known):
+        if not folders:
+            folders = folder_names(known.values())
+            names = {key: str(one["name"]) for key, one in known.items()}
+        path = os.path.join(folder, file_name(session[0], folders))
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         changed += whole.replace_text(path, render(session, names))
         paths.add(path)
@@ -55,9 +61,27 @@ def write(conn: apsw.Connection, chosen: Chosen, folder: str, *, redacted: bool)
     return Written(len(paths), changed, removed)
 
 
-def file_name(session: Record, names: dict[str, str]) -> str:
+def folder_names(known: Collection[Record]) -> dict[str, str]:
+    """A folder for each project by its key. Where several have a name, in any case, it is the
+    oldest one's, and the others' with a sign of their key; what is merged into another of the name
+    goes with it."""
+    into = {one["key"]: one["merged_into"] for one in known}
+    found: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    for one in sorted(known, key=lambda one: (one.get("created_at", 0), one["key"])):
+        plain = _UNFIT.sub("-", str(one["name"])).strip("-.")[:60] or "unsorted"
+        whole_key = one["key"]
+        for _ in into:
+            whole_key = into.get(whole_key) or whole_key
+        sign = hashlib.sha256(whole_key.encode("utf-8", "replace")).hexdigest()[:8]
+        is_first = owners.setdefault(plain.casefold(), whole_key) == whole_key
+        found[one["key"]] = plain if is_first else f"{plain}-{sign}"
+    return found
+
+
+def file_name(session: Record, folders: dict[str, str]) -> str:
     """Where the session's file is below the folder."""
-    project = _UNFIT.sub("-", names.get(session["project"], "")).strip("-.")[:60] or "unsorted"
+    project = folders.get(session["project"], "unsorted")
     uid = _UNFIT.sub("", str(session["uid"]))[-8:]
     return os.path.join(project, f"{_time(session['started_at'])[:10]}-{uid}.md")
 
@@ -76,12 +100,12 @@ def render(session: list[Record], names: dict[str, str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _sessions(found: Iterable[Record], names: dict[str, str]) -> Iterator[list[Record]]:
-    """The records session by session; names of projects are noted on the way."""
+def _sessions(found: Iterable[Record], known: dict[str, Record]) -> Iterator[list[Record]]:
+    """The records session by session; the projects, which come first, are noted on the way."""
     held: list[Record] = []
     for one in found:
         if one["record"] == PROJECT:
-            names[one["key"]] = str(one["name"])
+            known[one["key"]] = one
         elif one["record"] == SESSION:
             if held:
                 yield held

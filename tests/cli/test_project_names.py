@@ -103,6 +103,8 @@ def test_a_name_that_is_empty_is_no_project(stored: Path, tmp_path: Path) -> Non
     said = "cmem: --project needs the name of a project\n"
     for name, nothing in itertools.product(LINES, ("", "  ")):
         assert (name, *run(*line(name, nothing, file))) == (name, 2, "", said)
+    for name in sorted(IMPORTS):
+        assert run(*name.split(), str(tmp_path), "--project", "") == (2, "", said)
     assert (titles(), file.exists()) == (before, False)
     assert stored
 

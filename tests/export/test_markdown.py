@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -109,6 +110,30 @@ def test_session_is_one_readable_file(tmp_path: Path) -> None:
     page = folder / names[1]
     assert page.read_text(encoding="utf-8") == PAGE
     assert page.stat().st_mode & 0o777 == 0o600
+
+
+def test_projects_of_one_name_have_a_folder_each(tmp_path: Path) -> None:
+    """Who was given the folder of one had the other one's memories too."""
+    conn = store(tmp_path / "a")
+    into = None
+    for number, (name, key) in enumerate(
+        (("Shop", "/z"), ("shop", "/b"), ("shop", "/c"), ("shop!", "/d"), ("!", "/e"))
+    ):
+        merged = into if key == "/c" else None
+        into = store_rows.project(conn, name, key=key, created_at=T0 + number, merged_into=merged)
+        store_rows.session(conn, into, f"s{number}")
+    markdown.write(conn, Chosen(), str(tmp_path / "notes"), redacted=False)
+    files = (tmp_path / "notes").rglob("*.md")
+    found = {one.stem[-2:]: one.parent.name for one in files}
+    other = hashlib.sha256(b"/b").hexdigest()[:8]
+    third = hashlib.sha256(b"/d").hexdigest()[:8]
+    assert found == {
+        "s0": "Shop",
+        "s1": f"shop-{other}",
+        "s2": f"shop-{other}",
+        "s3": f"shop-{third}",
+        "s4": "unsorted",
+    }
 
 
 def test_a_title_that_is_a_list_is_its_first_point() -> None:

@@ -8,7 +8,8 @@ _OPTIONS = (
     Option(("--since",), "Only what is as new: 2026-05-01, monday, 90d.", metavar="WHEN"),
     Option(
         ("--project",),
-        "Only this project: its name, or a folder and all below it.",
+        "Only this project: its name, or a folder and all below it. What has not come in yet has "
+        "no number: a name means every folder that is called so.",
         metavar="NAME|FOLDER",
     ),
     DRY_RUN,
