@@ -156,7 +156,7 @@ def tell_namesakes(conn: apsw.Connection, identity: tuple[Any, ...]) -> None:
         known = told_apart(conn, [ref for ref, _name in others])
         boundary.complain(
             f"CMEM_PROJECT={identity[2]} is a project of its own, with nothing in it yet; "
-            f"--project takes the other one: {known}"
+            f"--project takes another one of that name: {known}"
         )
 
 

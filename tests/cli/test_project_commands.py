@@ -383,7 +383,7 @@ def test_a_project_of_the_environment_is_its_own_and_told_apart(stored: Path, ho
     user = home.parent / "user"
     said = (
         "cmem: CMEM_PROJECT=Notes is a project of its own, with nothing in it yet; "
-        "--project takes the other one: 2 (/src/notes)\n"
+        "--project takes another one of that name: 2 (/src/notes)\n"
     )
 
     def mine(*args: str) -> tuple[str, str]:
