@@ -116,7 +116,7 @@ CLIENT = Client(
 
 def main() -> int:
     memory = (e2e_memory.large_store, e2e_memory.forked)
-    scenes = (installed, beside_an_install, plugin_alone, *memory, recalled)
+    scenes = (installed, beside_an_install, plugin_alone, plugin_at_first, *memory, recalled)
     return e2e_play.main(CLIENT, scenes)
 
 
@@ -156,6 +156,19 @@ def plugin_alone(world: World) -> Iterator[Check]:
     run_client(world, "plugin", "install", "cmem@cmem")
     yield from first_session(world)
     yield from second_session(world)
+
+
+def plugin_at_first(world: World) -> Iterator[Check]:
+    """The plugin alone, and a first session that is over at once"""
+    run_client(world, "plugin", "marketplace", "add", str(PLUGIN.parent))
+    run_client(world, "plugin", "install", "cmem@cmem")
+    session = run_session(world, "Remember that we indent with tabs.", script=("Noted.",))
+    yield "no hook fails or says what it should not", _quiet(session), _hooks(session)
+    status = settled(world, prompts=1, summaries=1)
+    wanted = {"sessions": 1, "prompts": 1}
+    yield "it becomes memory by itself", part(status, wanted) == wanted, status
+    told = run_session(world, ASK_PROMPT, script=("Nothing.",)).told()
+    yield "the next session begins with it", "we indent with tabs" in told, told[-2000:]
 
 
 def recalled(world: World) -> Iterator[Check]:

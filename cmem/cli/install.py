@@ -8,10 +8,10 @@ import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import config, data_home, launcher, paths, settings, spooled
+from cmem import config, data_home, launcher, paths, settings
 from cmem.cli import asking
 from cmem.cli.place import directory
-from cmem.errors import CmemError, ConfigError, UsageError
+from cmem.errors import CmemError, UsageError
 from cmem.install import (
     claude_code,
     codex,
@@ -21,6 +21,7 @@ from cmem.install import (
     opencode,
     provider,
     purge,
+    ready,
     register,
 )
 from cmem.install.host import RefusedError
@@ -59,14 +60,15 @@ def run_install(options: Mapping[str, object]) -> int:
         on = [name for name, value in config.read(place.home).items() if value is True]
         wanted |= claude_code.optional(lambda event: _command(place, event), on)
     if options.get("print"):
-        _prepare(place.home)
+        ready.prepare(place.home)
         print(place.host.snippet(wanted))
+        ready.take_in(place.home)
         return 0
     try:
         return _install(place, wanted, options)
     except RefusedError as error:
         if not options.get("dry_run"):
-            _prepare(place.home)
+            ready.prepare(place.home)
         what = "Correct it, or add this by hand:\n" + place.host.snippet(wanted)
         sys.stderr.write(REFUSAL.format(path=place.path, reason=error, what=what))
         return error.exit_code
@@ -107,7 +109,7 @@ def _install(
         if name is None and not provider.is_chosen(place.home):
             name = _pick(chosen)
             chosen = provider.resolve(place.home, name)
-    script = _prepare(place.home)
+    script = ready.prepare(place.home)
     with register.locked(place.home):
         foreign = ""
         if isinstance(name, str):
@@ -115,6 +117,7 @@ def _install(
             provider.choose(place.home, name)
             chosen = provider.resolve(place.home, name)
         done = register.install(place.home, place.path, wanted, now=_now(), host=place.host)
+    ready.take_in(place.home)
     notice = [place.host.NOTICE] if place.host.NOTICE and done.plan.changes else []
     warnings = [*done.plan.warnings, *_scope_warnings(place), *notice]
     warnings += [provider.taken_out(foreign, chosen.provider)] if foreign else []
@@ -228,7 +231,7 @@ def _files(place: Place, options: Mapping[str, object]) -> dict[str, Host]:
 
 def _carry_out(place: Place, files: Mapping[str, Host]) -> list[str]:
     """Uninstall from each file; returns those that changed. The launcher goes with the last."""
-    _make_home(place.home)
+    ready.make_home(place.home)
     with register.locked(place.home):
         done = [
             register.uninstall(place.home, path, now=_now(), host=host)
@@ -296,25 +299,6 @@ def _scope_warnings(place: Place) -> list[str]:
         "them too"
     )
     return [". ".join(filter(None, (told, place.host.OWN_SCOPE)))]
-
-
-def _prepare(home: str) -> str:
-    """The data home is there with a launcher of this installation; the launcher's path."""
-    _make_home(home)
-    with register.locked(home):
-        path = launcher.install(home)
-        spooled.prepare(home)
-        return path
-
-
-def _make_home(home: str) -> None:
-    try:
-        paths.ensure_home(home)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise ConfigError(
-            f"could not use {home}: {reason}; set CMEM_HOME to a place of your own"
-        ) from error
 
 
 def _command(place: Place, event: str) -> str:

@@ -195,7 +195,7 @@ def judge_plugin(home: str, env: Mapping[str, str]) -> Finding:
     local = os.path.join(env.get("HOME", ""), ".local", "bin")
     program = programs.find("cmem", {"PATH": env.get("PATH", "") + os.pathsep + local})
     if program:
-        detail = f"the plugin runs {program}; it makes hook.py when the next session starts"
+        detail = f"the plugin runs {program}; it makes hook.py with the next prompt"
         return Finding(OK, "launcher", detail)
     detail = f"the plugin finds neither cmem on PATH nor {paths.launcher(home)}, so every event is"
     fix = "put cmem on PATH, or run `cmem install`"

@@ -113,9 +113,7 @@ def test_a_plugin_alone_after_an_uninstall_runs_cmem_itself(installed: Any, tmp_
     installed.env |= {"PATH": f"/usr/bin:{folder}", "HOME": str(tmp_path)}
     assert installed.faults() == []
     (found,) = [one for one in installed.examine() if one.name == "launcher"]
-    assert (
-        found.detail == f"the plugin runs {program}; it makes hook.py when the next session starts"
-    )
+    assert found.detail == f"the plugin runs {program}; it makes hook.py with the next prompt"
     installed.env["PATH"] = "/usr/bin"
     assert installed.faults() == [("error", "launcher")]
     assert installed.fault("launcher").fix == "put cmem on PATH, or run `cmem install`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -10,13 +11,14 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import samples
 from hookrun import entries, fire, ready, silent, spilled
-from support import CLAUDE_CODE, ROOT, payload_bytes, run_cmem
+from support import CLAUDE_CODE, ROOT, payload_bytes, run_cmem, run_json
 
 from cmem import __version__, data_home
 from cmem.cli import parse, spec
@@ -296,13 +298,56 @@ def test_the_session_is_told_once_where_settings_run_our_hooks_too(
     assert len(entries(home)) == 2
 
 
-def test_a_session_start_without_an_install_makes_the_launcher(tmp_path: Path) -> None:
+def _comes(what: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 60
+    while not what() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return what()
+
+
+@pytest.mark.parametrize("last", ["UserPromptSubmit", "SessionEnd"])
+def test_the_first_prompt_or_end_without_an_install_makes_the_launcher(
+    tmp_path: Path, last: str
+) -> None:
     _cmem(tmp_path)
     home = _default_home(tmp_path)
     done = _fire(tmp_path, "SessionStart", START)
     assert json.loads(done.stdout) == NOTHING
-    deadline = time.monotonic() + 60
-    while not (home / "hook.py").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert (home / "hook.py").is_file()
+    assert not (home / "hook.py").exists()
+    assert silent(_fire(tmp_path, last, PROMPT))
+    assert _comes((home / "hook.py").exists)
     assert not (tmp_path / "user/.claude").exists()
+
+
+def test_a_first_session_that_is_over_before_the_launcher_is_made_becomes_memory(
+    tmp_path: Path,
+) -> None:
+    _cmem(tmp_path)
+    home = _default_home(tmp_path)
+    work = {"session_id": "s1", "cwd": str(tmp_path / "user")}
+    held = home / "install.lock"
+    home.mkdir(mode=0o700)
+    with open(held, "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for event, more in (
+            ("SessionStart", {"source": "startup"}),
+            ("UserPromptSubmit", {"prompt": "We use tabs.", "prompt_id": "p1"}),
+            ("Stop", {"prompt_id": "p1", "last_assistant_message": "Noted."}),
+            ("SessionEnd", {"reason": "other"}),
+        ):
+            payload = payload_bytes(work | {"hook_event_name": event} | more)
+            assert _fire(tmp_path, event, payload, CMEM_AUTO_COMPRESS="1").returncode == 0
+        assert not (home / "hook.py").exists()
+    assert _comes(lambda: (home / "memory.db").exists() and not entries(home))
+    status = run_json("status", CMEM_HOME=str(home))
+    assert (status["counts"]["sessions"], status["counts"]["prompts"]) == (1, 1)
+
+
+@pytest.mark.parametrize("variable", ["CMEM_DISABLE", "CMEM_OBSERVER"])
+def test_no_launcher_is_made_where_hooks_are_off(tmp_path: Path, variable: str) -> None:
+    _cmem(tmp_path)
+    home = _default_home(tmp_path)
+    assert _fire(tmp_path, "SessionStart", START).returncode == 0
+    assert silent(_fire(tmp_path, "Stop", PROMPT, **{variable: "1"}))
+    time.sleep(0.5)
+    assert not (home / "hook.py").exists() and not (home / "install.lock").exists()

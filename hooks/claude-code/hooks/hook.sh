@@ -56,10 +56,7 @@ esac
 
 program=$(lookup cmem)
 if [ -n "$program" ] && "$program" hook claude-code "$event" ${home:+"$home"}; then
-    # Background runs start from the launcher; where nobody has installed it, it is made now.
-    if [ -z "$home" ] && [ "$event" = SessionStart ]; then
-        "$program" install --print </dev/null >/dev/null &
-    fi
+    exit 0 # where nobody has made the launcher, from which background runs start, that has
 elif [ -n "$home" ]; then
     # Not on PATH, or it could not even start and has left the event unread.
     program=$(lookup python3)
