@@ -44,6 +44,21 @@ def look(home: str) -> State | None:
         conn.close()
 
 
+def newest(home: str) -> int | None:
+    """When the last event that waits was captured; None where none does, or it cannot be read."""
+    path = paths.spool_db(home)
+    try:
+        conn = spool.connect(path, apsw.SQLITE_OPEN_READONLY)
+        try:
+            conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            found = conn.execute("SELECT max(captured_at) FROM spool").get
+            return None if found is None else int(found)
+        finally:
+            conn.close()
+    except (apsw.Error, OSError):
+        return None
+
+
 def _look(conn: apsw.Connection) -> State:
     conn.set_busy_timeout(spool.HOOK_WAIT_MS)
     # The last one out would otherwise write the log back.

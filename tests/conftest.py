@@ -37,3 +37,11 @@ def home(tmp_path: Path) -> Path:
     path = tmp_path / "home"
     path.mkdir(mode=0o700)
     return path
+
+
+@pytest.fixture
+def plugged(isolated_home: Path) -> None:
+    """A host calls cmem, by its plugin; without one ``status`` says that nothing is captured."""
+    folder = isolated_home / ".claude"
+    folder.mkdir()
+    (folder / "settings.json").write_text('{"enabledPlugins": {"cmem@cmem": true}}')

@@ -6,10 +6,11 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cmem import batch, breaker, budget, paths, settings, spooled
+from cmem import batch, breaker, budget, paths, settings, spool_check, spooled
 from cmem import off as switches
 from cmem.cli import filtering, off, output, place
 from cmem.context import health
+from cmem.doctor import heard
 from cmem.errors import ConfigError
 from cmem.plural import counted, named
 from cmem.store import counts, last_run, pause
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from cmem.store.pause import Pause
 
 INSTALLED = "install.json"
-START = "start a session of your agent"
+OK = "ok"
+NOTHING = "nothing captured yet: start a session of your agent"
 MAX_RECORD = 16 * 1024 * 1024
 EMPTY = counts.StatusCounts(0, 0, 0, 0, 0, counts.Work(0, 0, None), None, None, 0, 0.0)
 
@@ -37,6 +39,7 @@ class Spool(NamedTuple):
     spilled: int
     dropped: int
     oldest_at: int | None
+    newest_at: int | None
 
 
 def run(values: Mapping[str, Any]) -> int:
@@ -60,9 +63,10 @@ def run(values: Mapping[str, Any]) -> int:
     document["filters"] = filtering.document(home, env)
     synced = sharing.last(home)
     document["sync"] = None if synced is None else synced._asdict()
-    document["health"] = (
-        trouble or document["off"] or _ok(waiting, stored, paused=paused, left=left)
-    )
+    uncaptured, partly = _uncaptured(home, env)
+    document["uncaptured"] = uncaptured or partly or None
+    ok = _ok(waiting, stored, paused=paused, left=left, partly=partly)
+    document["health"] = trouble or document["off"] or _together(uncaptured, ok)
     document["hint"] = _hint(home)
     document["dropped_why"] = (_why_dropped(home) or None) if waiting.dropped else None
     if values["json"]:
@@ -93,20 +97,33 @@ def _unwritable(home: str) -> str:
 
 def _spool(home: str) -> Spool:
     pending, spilled, dropped = spooled.counts(home)
-    oldest = [spooled.oldest(home)] if pending else []
-    oldest += [_oldest_spill(home)] if spilled else []
-    known = [at for at in oldest if at is not None]
-    return Spool(pending, spilled, dropped, min(known) if known else None)
+    times = [spooled.oldest(home), spool_check.newest(home)] if pending else []
+    times += _spill_times(home) if spilled else []
+    known = [at for at in times if at is not None]
+    ends = (min(known), max(known)) if known else (None, None)
+    return Spool(pending, spilled, dropped, *ends)
 
 
-def _oldest_spill(home: str) -> int | None:
-    """When the first spilled event was captured: its file's name begins with that."""
+def _spill_times(home: str) -> list[int]:
+    """When the spilled events were captured: the file's name begins with that."""
     try:
         names = [one for one in os.listdir(paths.spill_dir(home)) if one.endswith(".event")]
     except OSError:
-        return None
-    times = [int(one[:15]) for one in names if one[:15].isdecimal()]
-    return min(times) if times else None
+        return []
+    return [int(one[:15]) for one in names if one[:15].isdecimal()]
+
+
+def _uncaptured(home: str, env: Mapping[str, str]) -> tuple[str, str]:
+    """Why nothing more comes, and what does not although something does; "" each for nothing."""
+    user_home = env.get("HOME") or os.path.expanduser("~")
+    return heard.trouble(os.path.abspath(home), env=env, user_home=user_home, cwd=place.directory())
+
+
+def _together(uncaptured: str, ok: str) -> str:
+    """One line of what keeps events from coming and of what is with those that came."""
+    if not uncaptured:
+        return ok
+    return uncaptured if ok == OK or ok.startswith(NOTHING) else f"{uncaptured}; {ok}"
 
 
 def _stored(
@@ -164,18 +181,27 @@ def _trouble(waiting: Spool, stored: StatusCounts, now: int) -> str:
     )
 
 
-def _ok(waiting: Spool, stored: StatusCounts, *, paused: Pause | None, left: str) -> str:
+def _ok(
+    waiting: Spool, stored: StatusCounts, *, paused: Pause | None, left: str, partly: str
+) -> str:
     if paused is not None:
         return f"paused until {output.when(paused.until)}: {paused.reason}"
-    if stored.last_captured_at is None and not any(waiting[:3]):
-        there = os.path.exists(os.path.join(place.home(), INSTALLED))
-        return "nothing captured yet: " + ("" if there else "run `cmem install`, then ") + START
+    if stored.last_captured_at is None and not any(waiting[:3]) and not partly:
+        return NOTHING
     if left.startswith(UNANSWERED):
         return left
+    if stored.last_captured_at is None and waiting.oldest_at is not None:
+        number = waiting.pending + waiting.spilled
+        verb = "waits" if number == 1 else "wait"
+        return (
+            f"{counted(number, 'event')} {verb} since {output.when(waiting.oldest_at)}, and none "
+            "is stored yet: `cmem compress` does it now"
+        )
     notes = [left] if left else []
+    notes += [partly] if partly else []
     if waiting.dropped:
         notes.append(f"{counted(waiting.dropped, 'event')} dropped")
-    return "ok" + (f" ({', '.join(notes)})" if notes else "")
+    return OK + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _hint(home: str) -> str | None:
@@ -225,7 +251,11 @@ def _document(
             "observations": stored.observations,
             "summaries": stored.summaries,
         },
-        "last_captured_at": stored.last_captured_at,
+        "waiting_since": waiting.oldest_at,
+        "last_captured_at": max(
+            (at for at in (stored.last_captured_at, waiting.newest_at) if at is not None),
+            default=None,
+        ),
         "last_observed_at": stored.last_observed_at,
         "paused": None if paused is None else {"reason": paused.reason, "until": paused.until},
         "spend_today": {"tokens": stored.spend_tokens, "usd": round(stored.spend_usd, 6)},
@@ -240,7 +270,7 @@ def _lines(document: dict[str, Any], *, bad: bool) -> list[Line]:
         _pair("health", document["health"], "bold red" if bad else "green"),
         _pair("home", document["home"]),
         _pair("provider", document["provider"]),
-        _pair("waiting", ", ".join(f"{count} {name}" for name, count in waiting.items())),
+        _pair("waiting", _waits(waiting, document["waiting_since"])),
         _pair("work", f"{work['pending']} pending, {work['parked']} parked"),
         _pair("stored", ", ".join(named(count, name) for name, count in stored.items())),
         _pair("last captured", _at(document["last_captured_at"])),
@@ -265,6 +295,11 @@ def _lines(document: dict[str, Any], *, bad: bool) -> list[Line]:
     if document["off_sessions"]:
         lines.append(_pair("sessions off", ", ".join(document["off_sessions"])))
     return lines
+
+
+def _waits(waiting: dict[str, int], since: int | None) -> str:
+    told = ", ".join(f"{count} {name}" for name, count in waiting.items())
+    return told if since is None else f"{told} (the oldest since {output.when(since)})"
 
 
 def _spent(spend: dict[str, Any], allowed: dict[str, Any]) -> str:

@@ -37,7 +37,8 @@ PARKED_REASON = """SELECT coalesce((SELECT error FROM work_units WHERE state = '
     ORDER BY coalesce(finished_at, 0) DESC, id DESC LIMIT 1), '')"""
 MENDED = """SELECT count(*) FROM observer_runs
     WHERE started_at >= ? AND outcome = 'done' AND error <> ''"""
-LAST_CAPTURED = "SELECT max(last_event_at) FROM sessions"
+# What a person wrote by hand was not captured.
+LAST_CAPTURED = "SELECT max(last_event_at) FROM sessions WHERE host <> 'user'"
 LAST_OBSERVED = "SELECT max(ended_at) FROM observer_runs WHERE outcome IN ('done', 'skipped')"
 
 

@@ -105,6 +105,7 @@ def arm(home: Path, until: int, mark: str, *, waiting: bool = False) -> None:
     ],
     ids=["holds", "another key", "another provider", "over, nobody was asked"],
 )
+@pytest.mark.usefixtures("plugged")
 def test_status_tells_of_a_trouble_of_these_settings_alone(
     after_ms: int, changed: str, health: str, home: Path, config: Any
 ) -> None:

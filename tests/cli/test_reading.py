@@ -277,6 +277,7 @@ def test_context_of_what_goes_on_leaves_out_what_was_told(
     assert ok(*resumed, cwd=stored) == ok(*resumed[:3], cwd=stored) == holds
 
 
+@pytest.mark.usefixtures("plugged")
 def test_status_has_the_contracts_keys(stored: Path, home: Path) -> None:
     assert support.run_json("status", cwd=stored) == {
         "home": str(home),
@@ -290,6 +291,7 @@ def test_status_has_the_contracts_keys(stored: Path, home: Path) -> None:
             "observations": 2,
             "summaries": 1,
         },
+        "waiting_since": None,
         "last_captured_at": samples.NOON + samples.HOUR,
         "last_observed_at": None,
         "paused": None,
@@ -302,6 +304,7 @@ def test_status_has_the_contracts_keys(stored: Path, home: Path) -> None:
         "sync": None,
         "hint": None,
         "dropped_why": None,
+        "uncaptured": None,
         "health": "ok",
     }
     lines = ok("status", cwd=stored).split("\n")
@@ -338,7 +341,7 @@ def test_without_a_store_nothing_is_made(home: Path, root: Path) -> None:
         "nothing remembered for calc yet: go on working, or begin with `cmem note` or `cmem import`\n"
     )
     assert support.run_json("status", cwd=root)["health"] == (
-        "nothing captured yet: run `cmem install`, then start a session of your agent"
+        "nothing is captured: no hook of cmem is registered; run `cmem install`"
     )
     assert failing("get", "O1", "--json", cwd=root) == (1, "", "cmem: no memories yet, so no O1\n")
     assert list(home.iterdir()) == []

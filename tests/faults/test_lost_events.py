@@ -32,6 +32,7 @@ ODD = [
 ]
 
 
+@pytest.mark.usefixtures("plugged")
 def test_events_without_a_session_are_counted_as_dropped(home: Path) -> None:
     for body in ODD:
         assert run_hook(home, "PostToolUse", body).returncode == 0

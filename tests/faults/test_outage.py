@@ -173,6 +173,7 @@ TOLD: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", TOLD)
+@pytest.mark.usefixtures("plugged")
 def test_status_tells_the_troubles_of_a_provider_apart(case: str, home: Path) -> None:
     reply, said = TOLD[case]
     now = time.time_ns() // 1_000_000
@@ -192,6 +193,7 @@ def test_status_tells_the_troubles_of_a_provider_apart(case: str, home: Path) ->
     assert expected - 1 < waits < expected + 30
 
 
+@pytest.mark.usefixtures("plugged")
 def test_status_tells_of_a_budget_that_is_reached_until_it_is_raised(home: Path) -> None:
     now = time.time_ns() // 1_000_000
     for number in range(3):

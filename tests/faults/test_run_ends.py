@@ -24,6 +24,7 @@ def capture(home: Path) -> int:
     return len(events)
 
 
+@pytest.mark.usefixtures("plugged")
 def test_unknown_provider_is_said_and_events_are_taken_in(home: Path) -> None:
     capture(home)
     (home / "config.toml").write_text('provider = "antropic"\n', encoding="utf-8")
@@ -52,6 +53,7 @@ def test_settings_that_cannot_be_read_do_not_stop_a_background_run(home: Path) -
     assert "waiting: could not read settings" in status["health"]
 
 
+@pytest.mark.usefixtures("plugged")
 def test_a_missing_key_is_no_secret_to_status(home: Path) -> None:
     capture(home)
     run_json("compress", CMEM_PROVIDER="anthropic", CMEM_BASE_URL="http://127.0.0.1:9")
