@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cmem import paths
+from cmem import libraries, paths
 from cmem.errors import ConfigError
 from cmem.store.check import sqlite_version
 
@@ -17,7 +17,6 @@ NETWORK = frozenset(
     + ("vboxsf", "prl_fs", "fuse.vmhgfs-fuse")
 )
 NETWORK_FUSE = ("sshfs", "rclone", "s3fs", "gcsfuse", "davfs2", "glusterfs", "ceph", "curlftpfs")
-UPGRADE = f"pip install --upgrade 'apsw>={'.'.join(map(str, OLDEST_SQLITE))}'"
 LOCAL_DISK = "set CMEM_HOME to a folder on a local disk and run `cmem install`"
 
 
@@ -26,11 +25,16 @@ def demand(home: str) -> None:
     paths.ensure_home(home)
     said = old_sqlite(sqlite_version())
     if said:
-        raise ConfigError(f"{said}; run {UPGRADE}")
+        raise ConfigError(f"{said}; run {upgrade()}")
     table = mounts()
     said = on_network(table, os.path.realpath(home), home=home) if table else ""
     if said:
         raise ConfigError(f"{said}; {LOCAL_DISK}")
+
+
+def upgrade() -> str:
+    """The command that brings an SQLite that is new enough."""
+    return libraries.install(f"apsw>={'.'.join(map(str, OLDEST_SQLITE))}")
 
 
 def old_sqlite(version: str) -> str:

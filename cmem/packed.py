@@ -1,7 +1,7 @@
 """Files that may be compressed: written by the ending of their name, read by what they hold.
 
 gzip is the standard library's; zstd is too from Python 3.14 on, and before that the package
-``zstandard``, which ``cmem[zstd]`` installs. The same text gives the same bytes.
+``zstandard``. The same text gives the same bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from cmem import libraries
 from cmem.errors import CmemError
 
 if TYPE_CHECKING:
@@ -79,5 +80,5 @@ def _zstd() -> Any:
         except ImportError:
             continue
     raise CmemError(
-        "this Python has no zstd; install it with `pip install 'cmem[zstd]'`, or use .gz"
+        f"this Python has no zstd; install it with `{libraries.install('zstandard')}`, or use .gz"
     )

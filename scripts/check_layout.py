@@ -25,6 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "failpoint",
         "lazy",
         "lenient",
+        "libraries",
         "likeness",
         "model",
         "named",

@@ -7,7 +7,7 @@ from pathlib import Path
 import capturing
 import pytest
 
-from cmem import compress, fitness, lock, paths, spooled
+from cmem import compress, fitness, libraries, lock, paths, spooled
 from cmem.cli import app
 
 PROMPT = {"session_id": "s1", "prompt_id": "p1", "cwd": "/w", "prompt": "hello"}
@@ -25,8 +25,8 @@ def network(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def old(_home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(fitness, "sqlite_version", lambda: "3.45.1")
     return (
-        "SQLite 3.45.1 can damage the memory; 3.51.3 or newer is needed; run pip install --upgrade "
-        "'apsw>=3.51.3'"
+        "SQLite 3.45.1 can damage the memory; 3.51.3 or newer is needed; run "
+        f"{libraries.install('apsw>=3.51.3')}"
     )
 
 

@@ -25,7 +25,9 @@ def judge_sqlite(version: str) -> Finding:
     """Whether SQLite is one that keeps a log whole under many writers."""
     said = fitness.old_sqlite(version)
     return (
-        Finding(ERROR, "sqlite", said, fitness.UPGRADE) if said else Finding(OK, "sqlite", version)
+        Finding(ERROR, "sqlite", said, fitness.upgrade())
+        if said
+        else Finding(OK, "sqlite", version)
     )
 
 

@@ -13,7 +13,7 @@ import store_rows
 import support
 from exported import NOW, T0, bring_in, counts, export, full, store, told
 
-from cmem import packed
+from cmem import libraries, packed
 from cmem.errors import CmemError
 from cmem.importers import jsonl
 from cmem.store import erase, forget
@@ -427,7 +427,8 @@ def test_zstd_is_read_and_written_or_asked_for(tmp_path: Path) -> None:
         assert (code, run(tmp_path / "b", "import", str(file))[0]) == (0, 0)
         assert run(tmp_path / "b", "export", "-") == run(tmp_path / "a", "export", "-")
         return
-    asked = "this Python has no zstd; install it with `pip install 'cmem[zstd]'`, or use .gz"
+    way = libraries.install("zstandard")
+    asked = f"this Python has no zstd; install it with `{way}`, or use .gz"
     assert (code, err) == (1, f"cmem: {asked}\n")
     assert list(tmp_path.glob("x.*")) == []
     file.write_bytes(packed.ZSTD + b"rest")
