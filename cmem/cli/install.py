@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from cmem import config, data_home, launcher, paths, settings
-from cmem.cli import asking
+from cmem.cli import asking, consent
 from cmem.cli.place import directory
 from cmem.errors import CmemError, UsageError
 from cmem.install import (
@@ -101,13 +101,11 @@ def _install(
     plan = register.plan_install(place.home, place.path, wanted, host=place.host)
     if options.get("dry_run"):
         return _show_plans([plan], as_json=bool(options.get("json")))
-    if not options.get("yes") and sys.stdin.isatty() and sys.stdout.isatty():
-        if plan.changes:
-            print(register.diff(plan), end="")
-            if not asking.agrees(f"Write this to {place.path}?"):
-                raise CmemError("nothing was changed")
+    if consent.there(options):
+        line = _line(place)
+        consent.to_write(plan, wanted, title=place.host.TITLE, line=line)
         if name is None and not provider.is_chosen(place.home):
-            name = _pick(chosen)
+            name = consent.to_observe(chosen)
             chosen = provider.resolve(place.home, name)
     script = ready.prepare(place.home)
     with register.locked(place.home):
@@ -139,7 +137,7 @@ def _install(
     for line in warnings:
         sys.stderr.write(f"cmem: warning: {line}\n")
     print("\n".join(_installed(place, done, chosen, count=len(wanted))))
-    _offer_past(place, ask=not options.get("yes"))
+    _offer_past(place, ask=consent.there(options))
     return 0
 
 
@@ -158,12 +156,7 @@ def _offer_past(place: Place, *, ask: bool) -> None:
         if past is None:
             return
         print(offer.told(host, past))
-        if (
-            ask
-            and sys.stdin.isatty()
-            and sys.stdout.isatty()
-            and asking.agrees("Bring them in now?")
-        ):
+        if ask and asking.agrees("Bring them in now?"):
             offer.accept(host)
     except CmemError as error:
         sys.stderr.write(f"cmem: warning: {error}; `cmem import {host}` tries again\n")
@@ -185,6 +178,13 @@ def _installed(
         f"Next: start a session of {title}; `cmem status` shows what arrives, "
         f"`{_undo(place)}` takes this out again.",
     ]
+
+
+def _line(place: Place) -> str:
+    """The command that was typed, as far as it says where to write."""
+    named = "" if place.host is claude_code else " " + place.host.HOST
+    scope = "" if place.scope == "user" else f" --scope {place.scope}"
+    return f"cmem install{named}{scope}"
 
 
 def _undo(place: Place) -> str:
@@ -308,20 +308,6 @@ def _command(place: Place, event: str) -> str:
 
 def _user_home(env: Mapping[str, str]) -> str:
     return env.get("HOME") or os.path.expanduser("~")
-
-
-def _pick(chosen: settings.Settings) -> str:
-    """The provider a person wants; the one that costs nothing for a mere Enter."""
-    print("\n".join(provider.offer(chosen)))
-    sys.stderr.write("Number or name [extract]: ")
-    sys.stderr.flush()
-    word = sys.stdin.readline()
-    if not word.strip():
-        return "extract"
-    name = provider.picked(word)
-    if not name:
-        raise CmemError(f"no such provider: {word.strip()[:40]}; nothing was changed")
-    return name
 
 
 def _now() -> int:

@@ -13,6 +13,7 @@ import pytest
 from machines import Machine
 from support import REGISTERED, ROOT, clean_env, run_cmem
 
+from cmem.cli import consent
 from cmem.install import claude_code
 from cmem.sync import last
 
@@ -185,11 +186,11 @@ def test_a_chosen_provider_goes_into_the_config_file(tmp_path: Path) -> None:
     ]
 
 
-def at_a_terminal(answer: str) -> tuple[int, str]:
+def at_a_terminal(answer: str, *words: str, first: str = "y") -> tuple[int, str]:
     """``cmem install`` by a person who confirms the change and then says this."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "cmem", "install"],
+        [sys.executable, "-m", "cmem", "install", *words],
         env=clean_env(PYTHONPATH=str(ROOT), TERM="dumb", COLUMNS="60"),
         stdin=theirs,
         stdout=theirs,
@@ -197,7 +198,7 @@ def at_a_terminal(answer: str) -> tuple[int, str]:
         cwd=os.environ["HOME"],
     )
     os.close(theirs)
-    os.write(ours, f"y\n{answer}\n".encode())
+    os.write(ours, f"{first}\n{answer}\n".encode())
     said = b""
     try:
         while chunk := os.read(ours, 65_536):
@@ -221,6 +222,55 @@ def test_a_person_is_offered_the_choice_with_prices(answer: str, name: str, tmp_
     assert text.split("\n")[0] == f'provider = "{name}"'
     if answer:
         assert "Who is to turn" not in at_a_terminal("")[1]  # chosen is chosen
+
+
+def test_a_person_is_told_in_short_what_is_written_and_what_is_asked(settings: Path) -> None:
+    settings.parent.mkdir()
+    settings.write_text('{\n  "model": "opus"\n}\n')
+    said = at_a_terminal("")[1].replace("\r\n", "\n")
+    before = said.partition("[y/N]")[0]
+    home = settings.parent.parent.parent / "home"
+    (line,) = [one for one in before.split("\n") if " -I -S " in one]
+    assert f"'{home}/hook.py' claude-code SessionStart '{home}'" in line
+    shown = before.replace(line, "  LINE").removeprefix("y\n\n")
+    assert shown == (
+        f"{settings} is to have 9 hooks by which Claude Code calls cmem:\n"
+        f"  {', '.join(claude_code.EVENTS)}\n"
+        "Each runs a line like this one, and never keeps the host from its work:\n"
+        "  LINE\n"
+        "That adds 102 lines and takes out 1; nothing else in the file changes. "
+        "`cmem install --dry-run` shows all of it.\n\n"
+        f"{consent.QUESTIONS}\nWrite this to {settings}? "
+    )
+
+
+def test_a_small_change_is_shown_as_it_is(settings: Path) -> None:
+    at_a_terminal("")
+    text = settings.read_text()
+    settings.write_text(text.replace('"timeout": 5', '"timeout": 6'))
+    said = at_a_terminal("")[1].replace("\r\n", "\n")
+    assert '-            "timeout": 6\n+            "timeout": 5\n' in said
+    assert settings.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ((), "cmem install"),
+        (("codex",), "cmem install codex"),
+        (("gemini-cli", "--scope", "project"), "cmem install gemini-cli --scope project"),
+    ],
+)
+def test_a_person_who_does_not_agree_is_told_what_to_do_next(
+    tmp_path: Path, words: tuple[str, ...], line: str
+) -> None:
+    code, said = at_a_terminal("", *words, first="")
+    assert code == 1
+    assert said.replace("\r\n", "\n").endswith(
+        f"cmem: nothing was changed: that was no y. `{line}` asks again, `{line} --yes` writes "
+        f"without asking, `{line} --print` prints what to add by hand\n"
+    )
+    assert not (tmp_path / "home").exists() and os.listdir(tmp_path / "user") == []
 
 
 def test_an_answer_that_is_no_provider_changes_nothing(tmp_path: Path, settings: Path) -> None:

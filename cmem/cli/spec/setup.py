@@ -43,8 +43,16 @@ INSTALL = Command(
     "Add cmem's hooks to a host's configuration.",
     "Edits the host's own settings file in place, keeps every other byte, and can be undone "
     "exactly by `cmem uninstall`. For OpenCode, which has none for hooks, it writes a plugin. What "
-    "is written for Cursor follows its documentation and was not tried with Cursor itself.",
-    ("cmem install", "cmem install codex", "cmem install --scope project", "cmem install --print"),
+    "is written for Cursor follows its documentation and was not tried with Cursor itself. At a "
+    "terminal it asks before it writes, who is to make memories, and whether to bring in past "
+    "sessions; with --yes it asks nothing.",
+    (
+        "cmem install",
+        "cmem install --yes",
+        "cmem install codex",
+        "cmem install --scope project",
+        "cmem install --print",
+    ),
     "cmem.cli.install:run_install",
     (Arg("host", HOSTS, default="claude-code"),),
     (
