@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem import config, data_home, launcher, paths, settings
 from cmem.cli import asking, consent
 from cmem.cli.place import directory
+from cmem.doctor import command
 from cmem.errors import CmemError, UsageError
 from cmem.install import (
     claude_code,
@@ -119,6 +120,7 @@ def _install(
     notice = [place.host.NOTICE] if place.host.NOTICE and done.plan.changes else []
     warnings = [*done.plan.warnings, *_scope_warnings(place), *notice]
     warnings += [provider.taken_out(foreign, chosen.provider)] if foreign else []
+    warnings += _unfound()
     report = {
         "host": place.host.HOST,
         "scope": place.scope,
@@ -289,6 +291,13 @@ def _place(options: Mapping[str, object]) -> Place:
         env=env, user_home=_user_home(env), scope=scope, cwd=directory()
     )
     return Place(HOSTS[name], os.path.abspath(data_home.find(env)), scope, path)
+
+
+def _unfound() -> list[str]:
+    """That an agent does not find the command it is told to run, and what helps."""
+    env = settings.environment()
+    found = command.check(env, user_home=_user_home(env))
+    return [f"{found.detail}; to help it: {found.fix}"] if found.fix else []
 
 
 def _scope_warnings(place: Place) -> list[str]:

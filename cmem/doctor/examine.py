@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from cmem.doctor import (
+    command,
     filtering,
     folder,
     hooks,
@@ -61,6 +62,7 @@ def examine(
         *about_place,
         memory.judge_sqlite(store.sqlite_version()),
         *told("hooks", lambda: hooks.check(home, found, env=env, cwd=cwd)),
+        *told("command", lambda: [command.check(env, user_home=user_home)]),
         *told("spool", lambda: mailbox.check(home, now=now)),
         *told("store", lambda: memory.judge(state)),
         *told("capture", lambda: trial.check(home, hooked, use_store=usable, now=now)),

@@ -115,7 +115,7 @@ def test_a_plugin_alone_after_an_uninstall_runs_cmem_itself(installed: Any, tmp_
     (found,) = [one for one in installed.examine() if one.name == "launcher"]
     assert found.detail == f"the plugin runs {program}; it makes hook.py with the next prompt"
     installed.env["PATH"] = "/usr/bin"
-    assert installed.faults() == [("error", "launcher")]
+    assert installed.faults() == [("error", "launcher"), ("warn", "command")]
     assert installed.fault("launcher").fix == "put cmem on PATH, or run `cmem install`"
 
 

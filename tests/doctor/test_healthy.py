@@ -25,6 +25,7 @@ NAMES = [
     "double registration",
     "interpreter",
     "launcher",
+    "command",
     "spool",
     "lost events",
     "store",
