@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from cmem.settings import Settings
 
 SHORT, NARROW = 30, 2_000  # lines and characters of a change that is shown as it is
+WHO = ", who is to make memories of your sessions (a mere Enter takes rules that cost nothing)"
 QUESTIONS = (
-    "You are asked whether to write this, who is to make memories of your sessions (a mere Enter "
-    "takes rules that cost nothing) and, where there are past sessions, whether to bring them in. "
-    "--yes asks nothing: it writes, takes the rules and brings nothing in."
+    "You are asked whether to write this{} and, where there are past sessions, whether to bring "
+    "them in. --yes asks nothing: it writes, {} and brings nothing in."
 )
 
 
@@ -30,13 +30,19 @@ def there(options: Mapping[str, object]) -> bool:
 
 
 def to_write(
-    plan: register.Plan, wanted: Mapping[str, Mapping[str, object]], *, title: str, line: str
+    plan: register.Plan,
+    wanted: Mapping[str, Mapping[str, object]],
+    *,
+    title: str,
+    line: str,
+    choosing: bool,
 ) -> None:
     """Go on if the person agrees to the change; CmemError, with what to do next, if not.
-    ``line``: the command that asks."""
+    ``line``: the command that asks. ``choosing``: a provider is asked for as well."""
     if not plan.changes:
         return
     print(proposal(plan, wanted, title=title, line=line))
+    print("\n" + questions(choosing=choosing))
     if not asking.agrees(f"Write this to {plan.target.named}?"):
         raise CmemError(
             f"nothing was changed: that was no y. `{line}` asks again, `{line} --yes` writes "
@@ -51,7 +57,7 @@ def proposal(
     diff = register.diff(plan)
     lines = diff.splitlines()[2:]
     if len(lines) <= SHORT and len(diff) <= NARROW:
-        return f"{diff}\n{QUESTIONS}"
+        return diff.rstrip("\n")
     gone = sum(one.startswith("-") for one in lines)
     added = sum(one.startswith("+") for one in lines)
     hook = next(iter(wanted.values()))
@@ -62,8 +68,14 @@ def proposal(
         "Each runs a line like this one, and never keeps the host from its work:\n"
         f"  {command}\n"
         f"That adds {counted(added, 'line')} and takes out {gone}; nothing else in the file changes. "
-        f"`{line} --dry-run` shows all of it.\n\n{QUESTIONS}"
+        f"`{line} --dry-run` shows all of it."
     )
+
+
+def questions(*, choosing: bool) -> str:
+    """What is asked, told before the first of them."""
+    who, chosen = (WHO, "takes the rules") if choosing else ("", "keeps who makes memories")
+    return QUESTIONS.format(who, chosen)
 
 
 def to_observe(chosen: Settings) -> str:

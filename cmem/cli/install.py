@@ -103,9 +103,9 @@ def _install(
     if options.get("dry_run"):
         return _show_plans([plan], as_json=bool(options.get("json")))
     if consent.there(options):
-        line = _line(place)
-        consent.to_write(plan, wanted, title=place.host.TITLE, line=line)
-        if name is None and not provider.is_chosen(place.home):
+        line, choosing = _line(place), name is None and not provider.is_chosen(place.home)
+        consent.to_write(plan, wanted, title=place.host.TITLE, line=line, choosing=choosing)
+        if choosing:
             name = consent.to_observe(chosen)
             chosen = provider.resolve(place.home, name)
     script = ready.prepare(place.home)

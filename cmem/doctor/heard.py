@@ -16,8 +16,8 @@ from cmem.install import claude_code
 NOBODY = "nothing is captured: no hook of cmem is registered; run `cmem install`"
 # The launcher is there: perhaps something calls it that stands in no file that was looked at.
 UNSEEN = (
-    "no hook of cmem is registered, as far as can be seen from here, so nothing is captured: "
-    "run `cmem install`"
+    "no hook of cmem is registered, as far as can be seen from here: run `cmem install` if nothing "
+    "arrives"
 )
 
 

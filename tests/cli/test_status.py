@@ -96,6 +96,15 @@ def test_a_launcher_that_is_gone_is_told(home: Path) -> None:
     assert _health() == STOPPED.format(f"{script}, which the hooks start, is not there")
 
 
+def test_hooks_that_may_stand_elsewhere_are_not_denied(home: Path, settings: Path) -> None:
+    run_cmem("install", "--yes")
+    settings.write_text("{}", encoding="utf-8")  # pasted into another project's, say
+    assert _health() == (
+        "no hook of cmem is registered, as far as can be seen from here: run `cmem install` if "
+        "nothing arrives"
+    )
+
+
 def test_a_python_that_is_gone_is_told(settings: Path) -> None:
     run_cmem("install", "--yes")
     text = settings.read_text(encoding="utf-8")

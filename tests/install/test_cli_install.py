@@ -240,7 +240,7 @@ def test_a_person_is_told_in_short_what_is_written_and_what_is_asked(settings: P
         "  LINE\n"
         "That adds 102 lines and takes out 1; nothing else in the file changes. "
         "`cmem install --dry-run` shows all of it.\n\n"
-        f"{consent.QUESTIONS}\nWrite this to {settings}? "
+        f"{consent.questions(choosing=True)}\nWrite this to {settings}? "
     )
 
 
@@ -249,6 +249,7 @@ def test_a_small_change_is_shown_as_it_is(settings: Path) -> None:
     text = settings.read_text()
     settings.write_text(text.replace('"timeout": 5', '"timeout": 6'))
     said = at_a_terminal("")[1].replace("\r\n", "\n")
+    assert consent.questions(choosing=False) in said
     assert '-            "timeout": 6\n+            "timeout": 5\n' in said
     assert settings.read_text() == text
 
