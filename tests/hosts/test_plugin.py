@@ -175,9 +175,11 @@ def test_a_cmem_below_the_project_is_not_run(tmp_path: Path, entry: str) -> None
 
 
 def test_python_variables_of_a_project_do_not_reach_cmem(tmp_path: Path) -> None:
-    _program(tmp_path / "bin/cmem", 'echo "${PYTHONPATH-unset} ${PYTHONHOME-unset}"')
-    done = _fire(tmp_path, "SessionStart", START, PYTHONPATH="/project", PYTHONHOME="/project")
-    assert done.stdout == b"unset unset\n"
+    names = ("PYTHONPATH", "PYTHONHOME", "PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__")
+    told = " ".join(f"${{{name}-unset}}" for name in names)
+    _program(tmp_path / "bin/cmem", f'echo "{told}"')
+    done = _fire(tmp_path, "SessionStart", START, **dict.fromkeys(names, "/project"))
+    assert done.stdout == b"unset unset unset unset\n"
 
 
 # --- its hook at work ------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -50,6 +51,17 @@ def test_a_hook_by_hand_becomes_memory_without_an_install(home: Path) -> None:
         assert run_cmem("hook", "opencode", event, stdin=payload).returncode == 0
     assert _comes(lambda: (home / "memory.db").exists() and not entries(home))
     assert run_json("status")["counts"]["prompts"] == 1
+
+
+def test_an_interpreter_that_the_environment_names_goes_into_no_launcher(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "spool.db").touch()
+    given = (str(home), "claude-code", "Stop")
+    assert making.is_missing(*given, env={})
+    # As PYTHONEXECUTABLE and __PYVENV_LAUNCHER__ do.
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    assert not making.is_missing(*given, env={})
 
 
 def test_an_install_takes_in_what_waits_unless_that_is_off(home: Path) -> None:

@@ -6,8 +6,8 @@
 exec 2>/dev/null
 event=$1
 [ -n "$event" ] || exit 0
-# Set by a project, these would have a hook run the project's modules.
-unset PYTHONPATH PYTHONHOME
+# Set by a project, these would have a hook run the project's modules, or another program.
+unset PYTHONPATH PYTHONHOME PYTHONEXECUTABLE __PYVENV_LAUNCHER__
 
 # The data home that an install has prepared; empty: there is none, cmem decides where it lies.
 home=
