@@ -298,8 +298,9 @@ def command(python: str, home: str, *, host: str, event: str) -> str:
 
 
 def interpreter() -> str:
-    """The real interpreter: a shim costs ten times as much, a venv's link can disappear."""
-    return os.path.realpath(sys.executable)
+    """The real interpreter: a shim costs ten times as much, a venv's link can disappear. Not what
+    a variable of the environment names."""
+    return os.path.realpath(paths.interpreter() or sys.executable)
 
 
 def install(home: str) -> str:
