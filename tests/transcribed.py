@@ -11,8 +11,9 @@ import apsw
 from capturing import put
 
 from cmem import ingest, settings
+from cmem.hosts.wire import HOSTS
 from cmem.importers import run as core
-from cmem.importers.past import Limits
+from cmem.importers.wanted import Limits
 from cmem.store import codec, connection
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures" / "transcripts"
@@ -48,7 +49,7 @@ def hooked(home: Path, path: Path, *, host: str) -> None:
     for line in path.read_text(encoding="utf-8").split("\n"):
         if line:
             one = json.loads(line)
-            if one["event"] in core.HOSTS[host].kinds:
+            if one["event"] in HOSTS[host].kinds:
                 put(home, one["event"], one["stdin"], int(one["t"] * 1000), host=host)
     conn = connection.open_writer(str(home), now=LATER)
     ingest.ingest(str(home), conn, now=LATER)

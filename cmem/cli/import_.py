@@ -13,12 +13,13 @@ from cmem import compress, configured, replan, settings
 from cmem.cli import anew, boundary, output, place
 from cmem.errors import CmemError
 from cmem.importers import run as core
-from cmem.importers.past import Count, Limits
+from cmem.importers.wanted import Limits
 from cmem.plural import counted
 from cmem.privacy.sanitise import clean
 from cmem.search import when
 
 if TYPE_CHECKING:
+    from cmem.importers.past import Count
     from cmem.importers.told import Problem
 
 MEGA = 1_000_000
@@ -53,8 +54,10 @@ def run(host: str, values: Mapping[str, Any]) -> int:
     found = core.find(importer, root)
     if not found.groups and not os.path.isdir(root):
         raise CmemError(f"no transcript of {importer.TITLE}: {clean(root, one_line=True)}")
+    if not found.groups and not found.problems:
+        raise CmemError(f"no transcripts of {importer.TITLE} in {clean(root, one_line=True)}")
     if values["dry_run"]:
-        report = core.look(importer, found, limits=limits, now=place.now_ms())
+        report = core.look(home, importer, found, limits=limits, now=place.now_ms())
     else:
         # Nobody is asked about the past, whoever is chosen.
         flags = {"provider": configured.FREE}
@@ -176,15 +179,18 @@ def told(report: core.Report) -> Iterator[str]:
     )
     where = f"{counted(report.files, 'file')} ({report.bytes / MEGA:.1f} MB)"
     folder = clean(report.folder, one_line=True)
-    if report.dry_run:
+    new = report.sessions + report.prompts + report.tool_uses
+    if not new:
+        yield f"Nothing new in {folder}." + (" Nothing was written." if report.dry_run else "")
+    elif report.dry_run:
         took = span(core.seconds(report.bytes, report.sessions))
         yield f"{what} in {where} of {folder}; an import takes about {took}. Nothing was written."
-        return
-    yield (
-        f"Imported {what} from {where} of {folder}; extract made "
-        f"{counted(report.observations, 'observation')} and "
-        f"{counted(report.summaries, 'summary', 'summaries')}."
-    )
+    else:
+        yield (
+            f"Imported {what} from {where} of {folder}; extract made "
+            f"{counted(report.observations, 'observation')} and "
+            f"{counted(report.summaries, 'summary', 'summaries')}."
+        )
     if report.unchanged:
         yield f"Unchanged since the last import: {counted(report.unchanged, 'session')}."
     if report.held:

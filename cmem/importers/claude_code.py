@@ -64,6 +64,11 @@ def _group(main: str, files: list[tuple[str, int, int]]) -> Group:
     )
 
 
+def session(group: Group) -> str:
+    """The session's id, as the file's name says it."""
+    return _session_named(group.files[0])
+
+
 def tell(group: Group, reading: Reading) -> Iterator[Told]:
     """What the session's files tell, those of its subagents among its own lines."""
     streams = [_file(path, reading) for path in group.files[:_OPEN_FILES]]

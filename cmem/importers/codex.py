@@ -53,6 +53,11 @@ def groups(root: str, complain: Callable[[Problem], None]) -> list[Group]:
     ]
 
 
+def session(group: Group) -> str:
+    """The session's id, as the file's name says it."""
+    return codex_lines.named(group.files[0])
+
+
 def tell(group: Group, reading: Reading) -> Iterator[Told]:
     """What the session's file tells."""
     for path in group.files:

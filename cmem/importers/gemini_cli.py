@@ -18,6 +18,8 @@ from cmem.importers.told import Group, Problem, Reading, Told, word
 
 HOST = "gemini-cli"
 TITLE = "Gemini CLI"
+_HEAD = 4096
+_NAMED = re.compile(rb'"sessionId"\s*:\s*"([!#-\[\]-~]{1,200})"')
 MAX_DOCUMENT = 64 * 1024 * 1024
 _CONTEXT = "<session_context>"
 _CWD = re.compile(
@@ -40,6 +42,16 @@ def groups(root: str, complain: Callable[[Problem], None]) -> list[Group]:
         for path, size, changed in told.walk(root, (".jsonl", ".json"), complain)
         if os.path.basename(path).startswith("session-")
     ]
+
+
+def session(group: Group) -> str:
+    """The session's id, as the file's beginning says it."""
+    try:
+        with open(group.files[0], "rb") as file:
+            found = _NAMED.search(file.read(_HEAD))
+    except OSError:
+        return ""
+    return found[1].decode() if found else ""
 
 
 def tell(group: Group, reading: Reading) -> Iterator[Told]:

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from cmem import compress, ingest, observe, paths
 from cmem.errors import CmemError
 from cmem.held import Held
-from cmem.hosts.wire import HOSTS, NOTIFICATION
 from cmem.importers import claude_code, codex, gemini_cli
-from cmem.importers.past import Count, Limits, Past, Scope
-from cmem.importers.told import Group, Importer, Problem, Reading, Told, in_time
-from cmem.store import connection, evidence, maintain
+from cmem.importers.ahead import Ahead
+from cmem.importers.past import Count, Past
+from cmem.importers.told import Group, Importer, Problem, Reading, in_time
+from cmem.importers.wanted import Limits, Scope
+from cmem.store import connection, evidence, imports, maintain
 from cmem.store.connection import transaction
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ Progress = Callable[[int, int, Count], None]
 
 
 class Report(NamedTuple):
-    """What an import did, or with ``dry_run`` found: there the counts are of what stands in the
-    files. ``unchanged``: sessions whose files an earlier run has read to the end."""
+    """What an import did, or with ``dry_run`` would do: then ``files`` and ``bytes`` are of what
+    holds anything new. ``unchanged``: sessions whose files an earlier run has read to the end."""
 
     host: str
     folder: str
@@ -88,34 +89,52 @@ def find(importer: Importer, root: str) -> Found:
 
 
 def waiting(home: str, importer: Importer, found: Found) -> Found:
-    """Of what was found, what no import into this store has read to the end."""
-    conn = connection.open_reader(home) if os.path.isdir(home) else None
+    """Of what was found, the sessions that the store knows nothing of: neither from hooks nor by
+    an import. The files themselves are not read."""
+    conn = _reader(home)
     if conn is None:
         return found
     try:
-        left = [one for one in found.groups if not evidence.seen(conn, _name(importer.HOST, one))]
+        left = [one for one in found.groups if not _is_known(conn, importer, one)]
     finally:
         conn.close()
     return found._replace(groups=tuple(left))
 
 
-def look(importer: Importer, found: Found, *, limits: Limits, now: int) -> Report:
-    """What an import would read, without writing anything."""
+def _is_known(conn: apsw.Connection, importer: Importer, group: Group) -> bool:
+    if evidence.seen(conn, _name(importer.HOST, group)):
+        return True
+    session = importer.session(group)
+    return bool(session) and imports.has_session(conn, importer.HOST, session)
+
+
+def look(home: str, importer: Importer, found: Found, *, limits: Limits, now: int) -> Report:
+    """What an import would take in, without writing anything."""
     problems = list(found.problems)
-    seen: dict[str, set[str]] = {"session": set(), "prompt": set(), "tool": set()}
-    kinds, scope, wanted = HOSTS[importer.HOST].kinds, Scope(limits), dict[str, bool]()
-    for group in _recent(found.groups, limits):
-        reading = Reading(
-            problems.append, lambda _size: None, _is_complete(group, now), _latest(now)
-        )
-        for told in in_time(importer.tell(group, reading), otherwise=_changed(group, now)):
-            cwd = str(told.fields.get("cwd"))
-            wanted[cwd] = wanted[cwd] if cwd in wanted else scope.holds(cwd)
-            if wanted[cwd] and told.at >= limits.since:
-                _note(seen, told, is_prompt=kinds.get(told.event) == "prompt")
-    _check(scope, importer, found, limits=limits)
-    counts = Count(*(len(seen[name]) for name in ("session", "prompt", "tool")))
-    return _report(importer, found, counts=counts, problems=problems, dry_run=True)
+    new, unchanged = [], 0
+    conn = _reader(home)
+    try:
+        ahead = Ahead(home, conn, importer.HOST, limits=limits)
+        for group in _recent(found.groups, limits):
+            if conn is not None and evidence.seen(conn, _name(importer.HOST, group)):
+                unchanged += 1
+                continue
+            complete, latest = _is_complete(group, now), _latest(now)
+            reading = Reading(problems.append, lambda _size: None, complete, latest)
+            tale = importer.tell(group, reading)
+            if ahead.take(in_time(tale, otherwise=_changed(group, now))):
+                new.append(group)
+    finally:
+        if conn is not None:
+            conn.close()
+    _check(ahead.scope, importer, found, limits=limits)
+    made = _report(importer, found, counts=ahead.count, problems=problems, dry_run=True)
+    size, files = sum(group.size for group in new), sum(len(group.files) for group in new)
+    return made._replace(unchanged=unchanged, files=files, bytes=size)
+
+
+def _reader(home: str) -> apsw.Connection | None:
+    return connection.open_reader(home) if os.path.isdir(home) else None
 
 
 def run(
@@ -306,20 +325,3 @@ def _name(host: str, group: Group) -> str:
     """The identity of a group as it is now: another one when a byte was added."""
     text = "\0".join((*map(os.path.realpath, group.files), str(group.size), str(group.changed_ns)))
     return f"import:{host}:{hashlib.sha256(os.fsencode(text)).hexdigest()[:32]}"
-
-
-def _note(seen: dict[str, set[str]], told: Told, *, is_prompt: bool) -> None:
-    """Count what an event tells of, each thing once."""
-    fields = told.fields
-    session = str(fields.get("session_id"))
-    tool = fields.get("tool_use_id")
-    if is_prompt:
-        words = str(fields.get("prompt"))
-        if words.startswith(NOTIFICATION):
-            return
-        seen["prompt"].add(f"{fields.get('prompt_id', told.at)}\0{words[:200]}")
-    elif isinstance(tool, str):
-        seen["tool"].add(tool)
-    elif told.event != "SubagentStop":
-        return
-    seen["session"].add(session)

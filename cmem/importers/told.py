@@ -73,6 +73,9 @@ class Importer(Protocol):
     def groups(self, root: str, complain: Callable[[Problem], None]) -> list[Group]:
         """The sessions below ``root``, a folder or a single file."""
 
+    def session(self, group: Group) -> str:
+        """What the host calls the session, as the file's name or its beginning says it; else ""."""
+
     def tell(self, group: Group, reading: Reading) -> Iterator[Told]:
         """What the group's files tell, in the order of time."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from cmem.store import codec, documents, remake
+from cmem.store import codec, documents, remake, sessions
 from cmem.store.rows import row, rows, value
 
 if TYPE_CHECKING:
@@ -35,6 +35,16 @@ def prompt_owners(conn: apsw.Connection, host: str) -> dict[str, str]:
         if mark:
             found.setdefault(rest.rpartition(":")[0], session)
     return found
+
+
+def has_session(conn: apsw.Connection, host: str, name: str) -> bool:
+    """Whether the host's session was ever taken in, forgotten ones included as long as their
+    identity is kept."""
+    seen = "SELECT 1 FROM seen_events WHERE eid >= ?1 || ':' AND eid < ?1 || ';' LIMIT 1"
+    return (
+        sessions.find(conn, host, name) is not None
+        or row(conn, seen, (f"{host}:{name}",)) is not None
+    )
 
 
 def turn_of(conn: apsw.Connection, session_id: int, prompt_id: str) -> bool | None:

@@ -14,8 +14,8 @@ from transcript_script import SESSION, Script, written
 from cmem.errors import CmemError
 from cmem.importers import run as core
 from cmem.importers import told
-from cmem.importers.past import Limits
 from cmem.importers.told import Problem
+from cmem.importers.wanted import Limits
 
 OTHER = "bbbbbbbb-2222-4222-8222-222222222222"
 
@@ -268,7 +268,7 @@ def test_a_project_that_no_session_is_of_is_a_failure(
     found = core.find(importer, str(tmp_path / "t"))
     with pytest.raises(CmemError, match="is of a project nosuch"):
         if dry:
-            core.look(importer, found, limits=Limits(0, "nosuch"), now=LATER)
+            core.look(str(home), importer, found, limits=Limits(0, "nosuch"), now=LATER)
         else:
             imported(home, tmp_path / "t", limits=Limits(0, "nosuch"))
 

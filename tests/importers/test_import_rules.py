@@ -17,7 +17,7 @@ from transcript_script import SESSION, Script
 from cmem import lock, settings
 from cmem.errors import BusyError
 from cmem.importers import run as core
-from cmem.importers.past import Limits
+from cmem.importers.wanted import Limits
 from cmem.store import connection, evidence, imports, units
 
 OTHER = "bbbbbbbb-2222-4222-8222-222222222222"
@@ -224,7 +224,7 @@ def test_install_says_what_there_is_and_asks_no_script(home: Path, tmp_path: Pat
 
 def test_many_small_sessions_are_told_to_take_their_time(home: Path, tmp_path: Path) -> None:
     for number in range(100):
-        Script(f"s{number}").prompt("Go", "p1").write(tmp_path / "projects", f"s{number}")
+        Script(f"s{number}").prompt("Go", f"p{number}").write(tmp_path / "projects", f"s{number}")
     done = run_cmem("import", "claude-code", str(tmp_path), "--dry-run", CMEM_HOME=str(home))
     assert b"an import takes about 3 s." in done.stdout
     env = {"CMEM_HOME": str(home), "CLAUDE_CONFIG_DIR": str(tmp_path)}
@@ -275,6 +275,59 @@ def test_command_reports_as_text_and_json(home: Path, tmp_path: Path) -> None:
     }
     again = run_cmem("import", "claude-code", str(root), CMEM_HOME=str(home))
     assert again.stdout.splitlines()[1:] == [b"Unchanged since the last import: 1 session."]
+
+
+def test_dry_run_counts_what_is_new_and_the_import_takes_just_that(
+    home: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "t"
+    first = Script().prompt("First", "p1").calls("Bash", {"command": "ls"}, "t1").result("t1", "x")
+    first.says("One.")
+    old = "bbbbbbbb-2222-4222-8222-222222222222"
+    Script(old).prompt("Old", "o1").says("Done.").write(root, old)
+    first.write(root)
+    env = {"CMEM_HOME": str(home)}
+    run_cmem("import", "claude-code", str(root), **env)
+    nothing = run_cmem("import", "claude-code", str(root), "--dry-run", **env)
+    unchanged = "Unchanged since the last import: {}.\n"
+    said = f"Nothing new in {root}. Nothing was written.\n" + unchanged.format("2 sessions")
+    assert (nothing.returncode, nothing.stdout.decode()) == (0, said)
+    path = first.prompt("Second", "p2").calls("Bash", {"command": "pwd"}, "t2").result("t2", "y")
+    path.says("Two.").write(root)
+    fork = "cccccccc-3333-4333-8333-333333333333"
+    copied = Script(fork).prompt("First", "p1").says("One.").prompt("Third", "p3").says("Three.")
+    copied.write(root, fork)
+    look = run_json("import", "claude-code", str(root), "--dry-run", **env)
+    assert (look["files"], look["unchanged"]) == (2, 1)
+    done = run_json("import", "claude-code", str(root), **env)
+    names = ("sessions", "prompts", "tool_uses", "unchanged", "withheld")
+    assert [look[name] for name in names] == [done[name] for name in names] == [1, 2, 1, 1, 0]
+
+
+def test_dry_run_leaves_out_what_switches_leave_out(home: Path, tmp_path: Path) -> None:
+    Script().prompt("Go", "p1").calls("Bash", {"command": "ls"}, "t1").result("t1", "x").write(
+        tmp_path / "t"
+    )
+    (home / "config.toml").write_text('skip_commands = "ls"\n')
+    before = sorted(home.iterdir())
+    line = ("import", "claude-code", str(tmp_path / "t"))
+    look = run_json(*line, "--dry-run", CMEM_HOME=str(home))
+    assert sorted(home.iterdir()) == before
+    done = run_json(*line, CMEM_HOME=str(home))
+    names = ("sessions", "prompts", "tool_uses", "withheld")
+    assert [look[name] for name in names] == [done[name] for name in names] == [1, 1, 0, 1]
+
+
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)])
+def test_folder_without_transcripts_is_a_failure(
+    home: Path, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "plan.md").write_text("words")
+    done = run_cmem("import", "codex", str(tmp_path / "notes"), *flags, CMEM_HOME=str(home))
+    assert (done.returncode, done.stdout) == (1, b"")
+    said = f"cmem: no transcripts of Codex CLI in {tmp_path / 'notes'}\n"
+    assert done.stderr.decode() == said
 
 
 def test_folder_that_is_not_there_is_a_failure(home: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from support import FIXTURES as ALL_FIXTURES
 from transcribed import LATER, held, hooked, imported
 
 from cmem.importers import run as core
-from cmem.importers.past import Limits
+from cmem.importers.wanted import Limits
 from cmem.store import connection, erase, forget
 
 TRANSCRIPTS = ALL_FIXTURES / "transcripts"
@@ -75,7 +75,7 @@ def test_dry_run_counts_the_same_and_writes_nothing(
 ) -> None:
     importer = core.IMPORTERS[host]
     found = core.find(importer, str(TRANSCRIPTS / name))
-    report = core.look(importer, found, limits=Limits(), now=1_798_000_000_000)
+    report = core.look(str(home), importer, found, limits=Limits(), now=1_798_000_000_000)
     assert (report.sessions, report.prompts, report.tool_uses, report.files) == counts
     assert list(home.iterdir()) == []
 
@@ -103,6 +103,11 @@ def test_import_adds_nothing_to_what_hooks_captured(
 ) -> None:
     hooked(home, ALL_FIXTURES / "hosts" / host / f"{hooks}.jsonl", host=host)
     before = held(home)
+    importer = core.IMPORTERS[host]
+    found = core.find(importer, str(TRANSCRIPTS / name))
+    look = core.look(str(home), importer, found, limits=Limits(), now=1_798_000_000_000)
+    assert (look.sessions, look.prompts, look.tool_uses, look.files) == (0, 0, 0, 0)
+    assert core.waiting(str(home), importer, found).groups == ()
     report = imported(home, TRANSCRIPTS / name, host=host)
     assert (report.sessions, report.prompts, report.tool_uses) == (0, 0, 0)
     after = held(home)
