@@ -23,7 +23,8 @@ Exit codes: 0 done, 1 expected failure with one line that says what to do, 2 usa
 75 busy (try again), 78 configuration, 130 interrupted. `cmem hook` always exits 0.
 
 With `--json` a command prints one document; times are integer milliseconds UTC.
-Results go to stdout, everything else to stderr. `cmem --version` prints the version.
+Results go to stdout, everything else to stderr. `cmem --version` prints the version, `cmem help
+COMMAND` what `cmem COMMAND --help` does.
 """
 
 

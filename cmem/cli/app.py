@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from cmem import __version__
-from cmem.cli import boundary, spec
+from cmem.cli import boundary, complaint, spec
 from cmem.errors import UsageError
 
-NAME = "cmem"
+NAME = complaint.NAME
 SUMMARY = "Memory for coding agents that survives sessions, without a daemon."
 _TYPES: dict[str, type] = {"flag": bool, "int": int, "text": str}
 
@@ -23,7 +23,8 @@ _TYPES: dict[str, type] = {"flag": bool, "int": int, "text": str}
 def run(argv: list[str]) -> int:
     """Run a command line; its exit code. No words at all print the help."""
     command = typer.main.get_command(build())
-    argv = _completed(argv)
+    _hide_types(command)
+    argv = _completed([*argv[1:], "--help"] if argv[:1] == ["help"] else argv)
     try:
         code = command.main(args=argv or ["--help"], prog_name=NAME, standalone_mode=False)
     except typer.Abort:
@@ -33,7 +34,7 @@ def run(argv: list[str]) -> int:
         message = getattr(error, "format_message", None)
         if message is None:
             raise
-        boundary.complain(_usage(argv, message()))
+        boundary.complain(complaint.told(argv, message()))
         return UsageError.exit_code
     return code if isinstance(code, int) else 0
 
@@ -48,20 +49,6 @@ def _completed(argv: list[str]) -> list[str]:
         return argv
     known = [name.partition(" ")[2] for name in spec.BY_NAME if name.startswith(f"{argv[0]} ")]
     return argv if argv[1] in (*known, "--help", "-h") else [argv[0], meant, *argv[1:]]
-
-
-def _usage(argv: list[str], message: str) -> str:
-    """Typer's complaint as one line that says where the help is."""
-    text = " ".join(message.split()).rstrip(".")
-    names = [" ".join(argv[:count]) for count in (2, 1)]
-    known = [one for one in names if one in spec.BY_NAME or one in spec.GROUPS]
-    name = f"{NAME} {known[0]}" if known else NAME
-    command = spec.BY_NAME.get(known[0]) if known else None
-    option = text.partition("'")[2].partition("'")[0] if "requires an argument" in text else ""
-    fitting = [one for one in command.examples if option in one.split()] if command else []
-    example = f", for example `{fitting[0]}`" if fitting else ""
-    see = " See" if text.endswith("?") else "; see"
-    return f"{text[:1].lower()}{text[1:]}{example}{see} `{name} --help`"
 
 
 def build() -> typer.Typer:
@@ -81,6 +68,14 @@ def build() -> typer.Typer:
             epilog=_epilog(command),
         )(_function(command))
     return app
+
+
+def _hide_types(command: Any) -> None:
+    """Help without ``<list[str]>`` behind the names: they and their examples say what they take."""
+    for param in command.params:
+        param.display_type_rich = lambda **_context: ""
+    for inner in getattr(command, "commands", {}).values():
+        _hide_types(inner)
 
 
 def _typer(name: str, summary: str) -> typer.Typer:

@@ -49,7 +49,7 @@ def run(values: Mapping[str, Any]) -> int:
     if conn is None:
         return _print(values, core.SearchResult(typed, [], []), "no memories yet")
     try:
-        text, values, unwanted = _with_fields(conn, typed, values, now=now)
+        text, values, unwanted = _with_fields(conn, values, now=now)
         since, until = _range(values, now)
         kinds = tuple(place.kinds(values["kind"]))
         scope = _scope(conn, values)
@@ -82,10 +82,11 @@ def _range(values: Mapping[str, Any], now: int) -> tuple[int | None, int | None]
 
 
 def _with_fields(
-    conn: apsw.Connection, text: str, values: Mapping[str, Any], *, now: int
+    conn: apsw.Connection, values: Mapping[str, Any], *, now: int
 ) -> tuple[str, Mapping[str, Any], Mapping[str, list[str]]]:
     """The words of the query, the values with the filters that stood among them, and the filters
     with a minus. An option counts more than the same filter among the words."""
+    text = " ".join(values["query"])
     if ":" not in text:
         return text, values, {}
     from cmem.search import when
@@ -108,6 +109,11 @@ def _with_fields(
         "project": lambda value: bool(projects.find_by_name(conn, value)),
         "session": is_readable(lambda value: place.session(conn, value)),
     }
+
+    def is_whole(name: str, value: str) -> bool:
+        return usable[name](value) if name in usable else _is_there(conn, name, value, now=now)
+
+    text = " ".join([fields.spaced(word, is_whole) for word in values["query"]])
     left, given, unwanted = fields.split(text, usable)
     if values["all_projects"]:
         given.pop("project", None)
@@ -124,6 +130,12 @@ def _scope(conn: apsw.Connection, values: Mapping[str, Any]) -> place.Scope:
     if values.get("wide"):
         return place.wide_scope(conn, values["project"])
     return place.scope(conn, values)
+
+
+def _is_there(conn: apsw.Connection, name: str, value: str, *, now: int) -> bool:
+    """Whether the filter alone would find anything: what holds spaces may be a filter and words."""
+    (alone,) = _each(conn, {name: [value]})
+    return bool(core.search(conn, text="", filters=alone, limit=1, now=now).hits)
 
 
 def _each(conn: apsw.Connection, unwanted: Mapping[str, list[str]]) -> Iterator[core.Filters]:

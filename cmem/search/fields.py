@@ -19,6 +19,9 @@ CHARACTERS_MAX = 1000
 
 _FIELD = pattern(r'[“"][^"”]*[”"]|(?<!\S)(-?[A-Za-z]+):(?:"([^"\s][^"]*)"|([^\s"]+))(?!\S)|\S+')
 
+# One filter and nothing else, whose value holds spaces.
+_SPACED = pattern(r'(-?[A-Za-z]+):([^\s:"“”][^"“”]*\s[^"“”]*[^\s"“”])\Z')
+
 NAMES = (
     "agent",
     "branch",
@@ -65,6 +68,18 @@ def split(text: str, usable: Mapping[str, Callable[[str], bool]]) -> Split:
     if not (given or without):
         return Split(text, {}, {})
     return Split("".join([*left, text[done:]]).strip(), given, without)
+
+
+def spaced(word: str, is_whole: Callable[[str, str], bool]) -> str:
+    """An argument as a shell gives it for ``project:"my calc"``, with its quotes again; any other
+    one as it is. ``is_whole`` tells of a filter's name whether all of the value can be meant."""
+    found = _SPACED.match(word.strip()) if " " in word and ":" in word else None
+    if found is None:
+        return word
+    typed, value = found[1].lower(), found[2]
+    name = typed.removeprefix("-")
+    known = name in (NAMES if typed == name else _UNWANTED)
+    return f'{found[1]}:"{value}"' if known and is_whole(name, value) else word
 
 
 def _is_meant(value: str, name: str, usable: Mapping[str, Callable[[str], bool]]) -> bool:

@@ -65,6 +65,38 @@ def test_both_parsers_refuse_the_same(name: str, monkeypatch: pytest.MonkeyPatch
     assert by_typer(["search", *BAD[name]], monkeypatch) == 2
 
 
+COMPLAINTS = {
+    ("search", "--no-verify"): "no such option: --no-verify; text that begins with a minus comes "
+    "after `--`: `cmem search -- --no-verify`; see `cmem search --help`",
+    ("search", "a", "-it's"): "no such option: -i; text that begins with a minus comes after `--`: "
+    "`cmem search -- '-it'\"'\"'s'`; see `cmem search --help`",
+    ("list", "-q"): "no such option: -q; see `cmem list --help`",
+    ("search", "--sinse", "7d"): "no such option: --sinse (Possible options: --json, --kind, "
+    "--since); see `cmem search --help`",
+    ("search", "-nothing"): "--limit takes a whole number; see `cmem search --help`",
+    ("timeline", "--before", "x"): "--before takes a whole number; see `cmem timeline --help`",
+    ("help", "nosuch"): "no such command 'nosuch'; see `cmem --help`",
+}
+
+
+@pytest.mark.parametrize(("argv", "said"), COMPLAINTS.items(), ids=str)
+def test_a_complaint_says_what_to_write(
+    argv: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run([*argv]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", f"cmem: {said}\n")
+
+
+@pytest.mark.parametrize("words", [[], ["get"], ["session", "show"], ["import"]], ids=str)
+def test_help_is_a_command_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["help", *words]) == 0
+    shown = capsys.readouterr().out
+    assert app.run([*words, "--help"]) == 0
+    assert capsys.readouterr().out == shown
+    assert "<str" not in shown and "<list" not in shown
+
+
 @pytest.mark.parametrize("command", spec.COMMANDS, ids=lambda one: one.name)
 def test_defaults_are_the_same(command: spec.Command, monkeypatch: pytest.MonkeyPatch) -> None:
     argv = [arg.name for arg in command.args if arg.default is None]

@@ -65,6 +65,18 @@ def test_filter_among_the_words(stored: Path, words: tuple[str, ...], expected: 
     assert ids(stored, *words) == expected
 
 
+def test_an_argument_that_the_shell_has_unquoted_is_one_filter(stored: Path) -> None:
+    support.run_cmem("project", "rename", "calc", "my calc", cwd=stored)
+    support.run_cmem("note", "How to subtract", "--file", "docs/my notes.md", cwd=stored)
+    found = support.run_json("search", "project:my calc", "subtract", cwd=stored)
+    assert found["query"] == "project:my calc subtract"
+    assert sorted(hit["id"] for hit in found["hits"]) == ["O1", "P1", "S1", "T1"]
+    assert ids(stored, "subtract", " -project:my calc") == ["O3"]
+    assert ids(stored, "subtract", "file:my notes.md") == ["O3"]
+    assert ids(stored, "subtract", "since:last week") == ["O3"]
+    assert ids(stored, "type:bugfix operands") == ids(stored, "type:bugfix", "operands") == ["O1"]
+
+
 def test_options_are_filters_too(stored: Path) -> None:
     assert ids(stored, "--branch", "nowhere", "subtract") == []
     assert ids(stored, "--agent", "Explore") == []
