@@ -29,7 +29,12 @@ def copied(name: str, place: Path) -> Path:
 
 
 def imported(
-    home: Path, root: Path, *, host: str = "claude-code", limits: Limits = ALL
+    home: Path,
+    root: Path,
+    *,
+    host: str = "claude-code",
+    limits: Limits = ALL,
+    now: int = LATER,
 ) -> core.Report:
     """Import what lies below ``root``."""
     importer = core.IMPORTERS[host]
@@ -40,7 +45,7 @@ def imported(
         core.find(importer, str(root)),
         settings=chosen,
         limits=limits,
-        clock=lambda: LATER,
+        clock=lambda: now,
     )
 
 

@@ -51,6 +51,7 @@ def run_show(values: Mapping[str, Any]) -> int:
         assert number is not None
         record = read.record(conn, ("N", number))
         assert record is not None
+        title = record["title"] or session_list.about(conn, number)
         refs = [(kind, int(ref[1:])) for kind in kinds for ref in record[_PLURAL[kind]]]
         found = sorted(items.load(conn, refs), key=newest_first, reverse=True)
     finally:
@@ -58,7 +59,7 @@ def run_show(values: Mapping[str, Any]) -> int:
     if values["json"]:
         output.write_json({"session": record, "items": [items.document(one) for one in found]})
     else:
-        output.write_lines([*_head(record, found), *shown_by_day(found)])
+        output.write_lines([*_head(record, str(title), found), *shown_by_day(found)])
     return 0
 
 
@@ -71,7 +72,7 @@ def _print_list(found: list[Session], nothing: str, *, as_json: bool) -> int:
 
 
 def _lines(one: Session) -> list[Line]:
-    title = clean(one.title or one.request, one_line=True) or "(untitled)"
+    title = _title(one.title or one.request)
     counts = (
         (one.prompts, "prompt"),
         (one.tool_uses, "tool call"),
@@ -81,20 +82,23 @@ def _lines(one: Session) -> list[Line]:
     first: Line = [
         (f"N{one.id}", output.STYLES["N"]),
         (f"  {output.when(one.last_event_at)}  ", "dim"),
-        (title[:100], "bold"),
+        (title, "bold"),
     ]
     where = clean(f"{one.project}, {one.host}, {one.status}", one_line=True)
     return [first, [(f"    {where}: {told}", "dim")]]
 
 
-def _head(record: Mapping[str, Any], found: list[Hit]) -> list[Line]:
-    title = clean(str(record.get("title") or ""), one_line=True) or "(untitled)"
+def _title(text: str) -> str:
+    return clean(text, one_line=True)[:100] or "(untitled)"
+
+
+def _head(record: Mapping[str, Any], title: str, found: list[Hit]) -> list[Line]:
     told = (
         f"    {record['project']}, {record['host']}, {record['status']}: {record['host_session']}"
     )
     times = f"    {output.when(record['started_at'])} to {output.when(record['last_event_at'])}"
     head: list[Line] = [
-        [(str(record["id"]), output.STYLES["N"]), ("  ", ""), (title, "bold")],
+        [(str(record["id"]), output.STYLES["N"]), ("  ", ""), (_title(title), "bold")],
         [("    " + clean(told, one_line=True), "dim")],
         [(times, "dim")],
     ]

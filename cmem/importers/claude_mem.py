@@ -219,7 +219,8 @@ def _records(session: Session) -> Iterator[Record]:
         *(made_of.summary(session, row, started) for row in session.rows[peer_db.SUMMARIES]),
     ]
     times = [started, *(int(one["created_at"]) for one in made)]
-    ended = fields.time(session.row, "completed_at", 0) or None
+    # Nobody tells of the end of most; what goes on is told by the host's own hooks.
+    ended = fields.time(session.row, "completed_at", 0) or max(times)
     yield {
         "record": "session",
         "uid": session.uid,
@@ -230,7 +231,7 @@ def _records(session: Session) -> Iterator[Record]:
         "cwd": _folder(session),
         "model": "",
         "title": clean(str(session.row.get("custom_title") or ""), one_line=True),
-        "status": "completed" if ended else "active",
+        "status": "completed",
         "prompt_counter": fields.whole(session.row.get("prompt_counter")),
         "started_at": min(times),
         "last_event_at": max(times),

@@ -50,6 +50,7 @@ class Past:
         self._judge = Judge(conn, host, since=limits.since, take_over=self._take_over)
         self._locate = ingest.Locator()
         self._met: set[str] = set()
+        self._grown: set[str] = set()
         self._resumed: set[tuple[str, str]] = set()
 
     @property
@@ -64,6 +65,7 @@ class Past:
         """Everything that one group of files tells, in short transactions; then its end."""
         self._judge.begin()
         self._met.clear()
+        self._grown.clear()
         self._resumed.clear()
         batch: list[Entry] = []
         size = 0
@@ -125,6 +127,8 @@ class Past:
         self._settle_session(found, origin)
         self._reopen(found, event)
         taken = ingest.take_event(self._conn, event, locate=self._locate, now=self._now)
+        if taken.events:
+            self._grown.add(origin.session)
         if found is not None and isinstance(event, ToolUsed) and event.outcome == "failed":
             imports.learn_failure(self._conn, found.id, event)
         if isinstance(event, PromptSubmitted):
@@ -179,8 +183,8 @@ class Past:
     # --- the end of a group -----------------------------------------------------------
 
     def _settle(self) -> None:
-        """Turns that nothing will come to are closed and sessions that are over summarised, in
-        the import's name."""
+        """Turns that nothing will come to are closed, and sessions that are over ended and
+        summarised, in the import's name."""
         with transaction(self._conn):
             before = imports.newest_unit(self._conn)
             for name in sorted(self._met):
@@ -195,6 +199,8 @@ class Past:
                     end = turn_rules.STALE
                     close_turn(self._conn, standing.open.id, found.id, end, now=self._now)
                 request_summary(self._conn, found.id, reason="idle", now=self._now)
+                if name in self._grown:
+                    imports.end(self._conn, found.id, before=self._now - ingest.TURN_IDLE_MS)
             imports.claim(self._conn, before)
 
 

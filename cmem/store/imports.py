@@ -135,6 +135,16 @@ def is_idle(conn: apsw.Connection, session_id: int, before: int) -> bool:
     return bool(found)
 
 
+def end(conn: apsw.Connection, session_id: int, *, before: int) -> None:
+    """A session that says nothing of its end has ended with its last event, if that is so long
+    ago. Part of the caller's transaction."""
+    conn.execute(
+        """UPDATE sessions SET status = 'completed', completed_at = last_event_at
+        WHERE id = ? AND completed_at IS NULL AND last_event_at <= ?""",
+        (session_id, before),
+    ).fetchall()
+
+
 def newest_unit(conn: apsw.Connection) -> int:
     """The number of the newest work unit, 0 without one."""
     return int(value(conn, "SELECT coalesce(max(id), 0) FROM work_units") or 0)

@@ -141,7 +141,7 @@ def _more(conn: apsw.Connection, kind: str, number: int) -> Record:
         current, at = state.current(conn, number)
         return {"state": current, "changed_at": at}
     if kind == "P":
-        return {"tokens": tokens.count(_text(conn, number))}
+        return _more_of_prompt(conn, number)
     if kind == "N":
         return {
             _TABLES[one]: [f"{one}{row[0]}" for row in conn.execute(_of_session(one), (number,))]
@@ -155,9 +155,12 @@ def _of_session(kind: str) -> str:
         ORDER BY created_at, id"""
 
 
-def _text(conn: apsw.Connection, number: int) -> str:
-    found = rows(conn, "SELECT prompt_text FROM user_prompts WHERE id = ?", (number,))
-    return "".join(str(row[0]) for row in found)
+def _more_of_prompt(conn: apsw.Connection, number: int) -> Record:
+    """``type``: where a background agent has told it, and no person."""
+    ((text, kind),) = rows(
+        conn, "SELECT prompt_text, kind FROM user_prompts WHERE id = ?", (number,)
+    )
+    return {"tokens": tokens.count(str(text)), **({} if kind == "user" else {"type": str(kind)})}
 
 
 def tool_refs(conn: apsw.Connection, ref: Ref) -> list[int]:

@@ -91,6 +91,7 @@ _PROMPTS = (
     f"SELECT {_HEAD.format(type=repr('prompt'))}, r.prompt_text"
     " FROM user_prompts r JOIN sessions n ON n.id = r.session_id "
     + _PROJECT.format(project="n.project_id")
+    + " AND r.kind = 'user'"  # what background agents told is no prompt
 )
 _TOOL_USES = (
     f"SELECT {_HEAD.format(type='r.tool_name')}, r.tool_input, r.tool_response,"

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     import apsw
 
+_PROMPT = """coalesce((SELECT r.prompt_text FROM user_prompts r WHERE r.session_id = s.id
+    AND r.hidden_at IS NULL AND r.kind = 'user' ORDER BY r.created_at, r.id LIMIT 1), '')"""
+_REQUEST = """coalesce((SELECT r.request FROM session_summaries r WHERE r.session_id = s.id
+    AND r.hidden_at IS NULL ORDER BY r.created_at DESC, r.id DESC LIMIT 1), '')"""
 _SESSIONS = f"""SELECT s.id, s.host, s.content_session_id, p.name, s.title, s.cwd, s.model, s.status,
         s.started_at, s.last_event_at,
         (SELECT count(*) FROM user_prompts r WHERE r.session_id = s.id
@@ -21,10 +25,7 @@ _SESSIONS = f"""SELECT s.id, s.host, s.content_session_id, p.name, s.title, s.cw
             AND r.tool_use_id NOT LIKE 'subagent:%'),
         (SELECT count(*) FROM observations r WHERE r.session_id = s.id
             AND r.hidden_at IS NULL AND r.superseded_by IS NULL),
-        coalesce((SELECT r.prompt_text FROM user_prompts r WHERE r.session_id = s.id
-            AND r.hidden_at IS NULL AND r.kind = 'user' ORDER BY r.created_at, r.id LIMIT 1), ''),
-        coalesce((SELECT r.request FROM session_summaries r WHERE r.session_id = s.id
-            AND r.hidden_at IS NULL ORDER BY r.created_at DESC, r.id DESC LIMIT 1), '')
+        {_PROMPT}, {_REQUEST}
     FROM sessions s JOIN projects p ON p.id = {projects.ROOT_OF.format(project="s.project_id")}
     WHERE (?1 IS NULL OR s.project_id IN (SELECT value FROM json_each(?1)))
         AND (?2 IS NULL OR s.last_event_at >= ?2) AND (?3 IS NULL OR s.started_at < ?3)
@@ -73,3 +74,10 @@ def sessions(
         Session(*[*found, str(summary or prompt)])
         for *found, prompt, summary in rows(conn, _SESSIONS, (wanted, *span, limit))
     ]
+
+
+def about(conn: apsw.Connection, session: int) -> str:
+    """What a session was about, as a list of them says it; "" where nothing tells."""
+    asked = f"SELECT {_PROMPT}, {_REQUEST} FROM sessions s WHERE s.id = ?"
+    ((prompt, request),) = rows(conn, asked, (session,))
+    return str(request or prompt)

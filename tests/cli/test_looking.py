@@ -172,7 +172,10 @@ def test_sessions_and_files_for_a_person(two: Any) -> None:
         "    läden, claude-code, active: 1 prompt, 0 tool calls, 2 observations",
     ]
     shown = run_cmem("session", "show", "N2").stdout.decode().splitlines()
-    assert shown[1] == "    läden, claude-code, active: b-session"
+    assert shown[:2] == [
+        "N2  Why is the gate shut?",
+        "    läden, claude-code, active: b-session",
+    ]
     assert two
 
 

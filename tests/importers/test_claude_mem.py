@@ -251,7 +251,7 @@ def test_sessions_summaries_and_strays_come_in(peer: Path, tmp_path: Path) -> No
     by_id = {one["content_session_id"]: one for one in told(data, "session")}
     assert (by_id["edge-session-0001"]["title"], by_id["edge-session-0002"]["status"]) == (
         "Edge rows",
-        "active",
+        "completed",
     )
     assert by_id["orphan-session"]["project"] == "unsorted"
     assert {one["host"] for one in by_id.values()} == {"claude-code", "codex", "cursor"}

@@ -9,6 +9,7 @@ import shutil
 import threading
 from pathlib import Path
 
+import apsw
 import pytest
 from support import FIXTURES, run_cmem, run_json
 from transcribed import LATER, held, imported
@@ -236,6 +237,46 @@ def test_words_of_the_past_are_found(home: Path) -> None:
     imported(home, SAMPLES / "2.1.332")
     hits = run_json("search", "CHANGELOG", "--all-projects", CMEM_HOME=str(home))["hits"]
     assert {hit["kind"] for hit in hits} >= {"prompt", "tool_use"}
+
+
+def test_sessions_of_the_past_are_over(home: Path, tmp_path: Path) -> None:
+    def status() -> list[tuple[str, int | None]]:
+        conn = apsw.Connection(str(home / "memory.db"))
+        found = conn.execute("SELECT status, completed_at FROM sessions").fetchall()
+        conn.close()
+        return [(str(one), at) for one, at in found]
+
+    script = Script().prompt("First", "p1").says("One.")
+    script.write(tmp_path / "t")
+    begun = 1_777_629_600_000
+    imported(home, tmp_path / "t", now=begun + 3_600_000)
+    assert status() == [("active", None)]  # it may go on
+    script.prompt("Second", "p2").says("Two.").write(tmp_path / "t")
+    imported(home, tmp_path / "t")
+    assert status() == [("completed", begun + 3_000)]
+    script.prompt("Third", "p3").says("Three.").write(tmp_path / "t")
+    imported(home, tmp_path / "t")
+    assert status() == [("completed", begun + 5_000)]
+
+
+def test_what_a_background_agent_told_is_no_prompt(home: Path, tmp_path: Path) -> None:
+    told = "<task-notification><summary>zebra grazing finished</summary></task-notification>"
+    Script().prompt("Graze the zebra", "p1").says("It grazes.").prompt(told, "p2").says(
+        "Done."
+    ).write(tmp_path / "t")
+    assert imported(home, tmp_path / "t").prompts == 1
+    env = {"CMEM_HOME": str(home)}
+    for line in (("list",), ("search", "zebra")):
+        found = run_json(*line, "--kind", "prompt", "--all-projects", **env)
+        assert [one["title"] for one in found.get("items", found.get("hits"))] == [
+            "Graze the zebra"
+        ]
+    shown = run_json("session", "show", "N1", **env)
+    assert [one["title"] for one in shown["items"] if one["kind"] == "prompt"] == [
+        "Graze the zebra"
+    ]
+    types = [one.get("type") for one in run_json("get", "P1", "P2", **env)["items"]]
+    assert types == [None, "notification"]
 
 
 # --- the command ----------------------------------------------------------------------
