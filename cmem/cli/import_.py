@@ -139,7 +139,7 @@ def _progress(*, quiet: bool) -> Iterator[core.Progress | None]:
     from cmem.cli import terminal
 
     began = time.monotonic()
-    with terminal.work("importing, MB") as advance:
+    with terminal.work("importing", numbers=False) as advance:
         shown = began
 
         def tell(done: int, total: int, count: Count) -> None:
@@ -148,8 +148,9 @@ def _progress(*, quiet: bool) -> Iterator[core.Progress | None]:
                 return
             shown = time.monotonic()
             note = pace(done, total, time.monotonic() - began)
-            words = f"{counted(count.prompts, 'prompt')}  {note}"
-            advance(done // MEGA, max(total // MEGA, 1), words)
+            size = f"{done / MEGA:.1f}/{total / MEGA:.1f} MB"
+            words = f"{size}  {counted(count.prompts, 'prompt')}  {note}"
+            advance(done, total, words.rstrip())
 
         yield tell
 

@@ -25,14 +25,14 @@ def write(lines: Iterable[Line]) -> None:
 
 
 @contextmanager
-def work(label: str) -> Iterator[Callable[[int, int, str], None]]:
+def work(label: str, *, numbers: bool = True) -> Iterator[Callable[[int, int, str], None]]:
     """A bar for work whose amount shows on the way; call the value with how much is done, how
-    much there is in all, and a few words beside it."""
+    much there is in all, and a few words beside it. ``numbers``: both are shown as they are."""
     console = Console(stderr=True, markup=False, emoji=False, highlight=False)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
-        MofNCompleteColumn(),
+        *([MofNCompleteColumn()] if numbers else []),
         TextColumn("{task.fields[note]}"),
     )
     with Progress(*columns, console=console, transient=True) as bar:

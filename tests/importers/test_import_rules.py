@@ -3,10 +3,13 @@ nobody is paid for them; a run that is cut off goes on."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -16,8 +19,10 @@ from transcribed import LATER, held, imported
 from transcript_script import SESSION, Script
 
 from cmem import lock, settings
+from cmem.cli import import_, terminal
 from cmem.errors import BusyError
 from cmem.importers import run as core
+from cmem.importers.past import Count
 from cmem.importers.wanted import Limits
 from cmem.store import connection, evidence, imports, units
 
@@ -369,6 +374,22 @@ def test_folder_without_transcripts_is_a_failure(
     assert (done.returncode, done.stdout) == (1, b"")
     said = f"cmem: no transcripts of Codex CLI in {tmp_path / 'notes'}\n"
     assert done.stderr.decode() == said
+
+
+def test_the_bar_tells_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, int, str]] = []
+
+    @contextlib.contextmanager
+    def work(_label: str, *, numbers: bool) -> Iterator[Callable[[int, int, str], None]]:
+        assert not numbers
+        yield lambda done, total, words: told.append((done, total, words))
+
+    monkeypatch.setattr(terminal, "work", work)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with import_._progress(quiet=False) as tell:
+        assert tell is not None
+        tell(60_000, 60_000, Count(prompts=3))
+    assert told == [(60_000, 60_000, "0.1/0.1 MB  3 prompts")]
 
 
 def test_folder_that_is_not_there_is_a_failure(home: Path, tmp_path: Path) -> None:
