@@ -94,8 +94,10 @@ def test_a_named_file_may_have_spaces_and_is_never_overwritten(calc: Path, tmp_p
 def test_without_a_memory_there_is_nothing_to_copy_or_restore(home: Path) -> None:
     assert "no backup yet" in run_cmem("backup", "restore", "latest", "--yes").stderr.decode()
     assert run_json("backup", "list") == {"backups": []}
-    assert run_cmem("backup", "list").stdout.decode() == (
-        "No backups yet; `cmem backup` makes one, `cmem compress` one a day.\n"
+    listed = run_cmem("backup", "list")
+    assert (listed.stdout, listed.stderr.decode()) == (
+        b"",
+        "cmem: no backups yet; `cmem backup` makes one, `cmem compress` one a day\n",
     )
 
 

@@ -417,7 +417,8 @@ def test_off_for_a_session_by_either_id(home: Path, work: Path) -> None:
     run_hook(home, "UserPromptSubmit", prompt(work, known))
     assert spooled.counts(str(home)) == (1, 0, 0)
     done = run_cmem("off", "--session", "N99", cwd=work)
-    assert (done.returncode, done.stderr) == (1, b"cmem: no such session: N99\n")
+    said = b"cmem: no such session: N99; `cmem session list` shows which there are\n"
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 def test_where_it_cannot_be_written(home: Path, work: Path) -> None:

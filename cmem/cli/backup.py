@@ -56,8 +56,9 @@ def run_list(values: Mapping[str, Any]) -> int:
     if values["json"]:
         output.write_json({"backups": [one._asdict() for one in found]})
         return 0
-    nothing = "No backups yet; `cmem backup` makes one, `cmem compress` one a day."
-    output.write_lines([_line(one) for one in found] or [output.plain(nothing)])
+    output.write_lines([_line(one) for one in found])
+    if not found:
+        boundary.complain("no backups yet; `cmem backup` makes one, `cmem compress` one a day")
     return 0
 
 

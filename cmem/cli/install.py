@@ -199,7 +199,8 @@ def _uninstall(place: Place, options: Mapping[str, object]) -> int:
     plans = [register.plan_uninstall(place.home, path, host=host) for path, host in files.items()]
     if options.get("dry_run"):
         return _show_plans(plans, as_json=bool(options.get("json")))
-    changed = _carry_out(place, files) if os.path.isdir(place.home) or _any(plans) else []
+    was_there = os.path.isdir(place.home)
+    changed = _carry_out(place, files) if was_there or _any(plans) else []
     told = _told(place.home) if options.get("purge") else ""
     left = purge.purge(place.home) if options.get("purge") else []
     report = {
@@ -214,7 +215,9 @@ def _uninstall(place: Place, options: Mapping[str, object]) -> int:
     if options.get("json"):
         print(json.dumps(report))
     else:
-        print("\n".join(_uninstalled(place, changed, left, purged=bool(options.get("purge")))))
+        deleted = f"Deleted {place.home}." if was_there else f"There was no {place.home} to delete."
+        told_of_home = deleted if options.get("purge") else ""
+        print("\n".join(_uninstalled(place, changed, left, deleted=told_of_home)))
         if told:
             print(f"What other machines were told stays in {told}; delete it if it should go too.")
     return 0
@@ -252,14 +255,14 @@ def _told(home: str) -> str:
     return last.own_file(home)
 
 
-def _uninstalled(place: Place, changed: list[str], left: list[str], *, purged: bool) -> list[str]:
+def _uninstalled(place: Place, changed: list[str], left: list[str], *, deleted: str) -> list[str]:
     lines = [f"Took the hooks out of {path}." for path in changed]
     if not changed:
         lines.append(f"No hook of this data home was registered with {place.host.TITLE}.")
     if left:
         lines.append(f"Left in {place.home}, because cmem did not make it: {', '.join(left)}")
-    elif purged:
-        lines.append(f"Deleted {place.home}.")
+    elif deleted:
+        lines.append(deleted)
     elif os.path.isdir(place.home):
         lines.append(f"Your memories stay in {place.home}; `cmem uninstall --purge` deletes them.")
     return lines

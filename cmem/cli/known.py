@@ -28,12 +28,14 @@ def show(values: Mapping[str, Any], load: Load, *, nothing: str = "") -> int:
     finally:
         conn.close()
     if len(unknown) == len(ids):
-        raise CmemError(f"no such memory: {', '.join(unknown)}")
+        raise CmemError(place.no_such(unknown))
     if values["json"]:
         output.write_json({"items": found})
     else:
-        output.write_lines(full.lines(found) if found else [output.plain(nothing)])
+        output.write_lines(full.lines(found))
+        if not found:
+            boundary.complain(nothing)
     if unknown:
-        boundary.complain(f"no such memory: {', '.join(unknown)}")
+        boundary.complain(place.no_such(unknown))
         return 1
     return 0

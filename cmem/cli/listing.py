@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from cmem.cli import items, output, place
+from cmem.cli import boundary, items, output, place
 from cmem.errors import UsageError
 from cmem.privacy.sanitise import clean
 from cmem.search import run as core
@@ -37,7 +37,7 @@ def run(values: Mapping[str, Any]) -> int:
         found = between(conn, values, scope.projects, kinds=("O",))
     finally:
         conn.close()
-    return _print(found, values, f"nothing to list in {scope.name}")
+    return _print(found, values, f"nothing to list in {scope.name}{place.further(scope)}")
 
 
 def run_file(values: Mapping[str, Any]) -> int:
@@ -59,7 +59,7 @@ def run_file(values: Mapping[str, Any]) -> int:
     finally:
         conn.close()
     newest = sorted(found.values(), key=newest_first)
-    nothing = f"nothing known of {values['path']} in {scope.name}"
+    nothing = f"nothing known of {values['path']} in {scope.name}{place.further(scope)}"
     told = {"path": path, "earlier": earlier, "later": later}
     return _print(newest[: values["limit"]], values, nothing, told=told)
 
@@ -168,6 +168,7 @@ def _print(
         for time in ("earlier", "later")
         for name in (told or {}).get(time, ())
     ]
-    lines += grouped(found, check_ways(values.get("by")))
-    output.write_lines(lines if found else [*lines, output.plain(nothing)])
+    output.write_lines([*lines, *grouped(found, check_ways(values.get("by")))])
+    if not found:
+        boundary.complain(nothing)
     return 0

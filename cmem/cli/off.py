@@ -87,5 +87,5 @@ def _host_session(text: str) -> str:
         if conn is not None:
             conn.close()
     if found is None:
-        raise CmemError(f"no such session: {text}")
+        raise CmemError(place.no_such_session(text))
     return str(found["host_session"])

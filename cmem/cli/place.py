@@ -160,6 +160,11 @@ def tell_namesakes(conn: apsw.Connection, identity: tuple[Any, ...]) -> None:
         )
 
 
+def further(scope: Scope) -> str:
+    """What to do where there is nothing in the scope."""
+    return "" if scope.projects is None else "; --all-projects looks in every project"
+
+
 def every_project(conn: apsw.Connection) -> tuple[int, ...]:
     """All projects, the merged ones with those they were merged into."""
     roots = [ref for ref, _ in projects.names(conn)]
@@ -184,8 +189,21 @@ def session(conn: apsw.Connection, text: str | None) -> int | None:
     word = text.strip()
     ref = find(conn, f"N{word}" if word.isascii() and word.isdigit() else word)
     if ref is None or ref[0] != "N" or read.place(conn, ref) is None:
-        raise CmemError(f"no such session: {text}")
+        raise CmemError(no_such_session(text))
     return ref[1]
+
+
+def no_such(ids: Iterable[str]) -> str:
+    """That there is no memory of these ids, and how to find some."""
+    return (
+        f"no such memory: {', '.join(ids)}; "
+        "`cmem search`, `cmem list` and `cmem session list` show which there are"
+    )
+
+
+def no_such_session(text: str) -> str:
+    """That there is no session of this id, and how to find one."""
+    return f"no such session: {text}; `cmem session list` shows which there are"
 
 
 def parse_id(text: str) -> Ref | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cmem.cli import items, output, place
+from cmem.cli import boundary, items, output, place
 from cmem.errors import CmemError, UsageError
 from cmem.hosts import wire
 from cmem.privacy.sanitise import clean
@@ -69,8 +69,7 @@ def run(values: Mapping[str, Any]) -> int:
         result = _search(conn, text, filters, values, now=now)._replace(query=typed)
     finally:
         conn.close()
-    further = "" if scope.projects is None else "; --all-projects looks in every project"
-    return _print(values, result, f"nothing found in {scope.name}{further}")
+    return _print(values, result, f"nothing found in {scope.name}{place.further(scope)}")
 
 
 def _range(values: Mapping[str, Any], now: int) -> tuple[int | None, int | None]:
@@ -198,6 +197,6 @@ def _print(values: Mapping[str, Any], result: core.SearchResult, nothing: str) -
         said = clean(f"no results for {word}, showing {words}", one_line=True)
         sys.stderr.write(f"{said}\n")
     if not result.hits:
-        output.write_lines([output.plain(nothing)])
+        boundary.complain(nothing)
     output.write_lines(line for hit in result.hits for line in items.lines(hit, words=result.words))
     return 0

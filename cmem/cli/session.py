@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cmem.cli import items, output, place
+from cmem.cli import boundary, items, output, place
 from cmem.cli.listing import newest_first, shown_by_day
 from cmem.errors import CmemError, UsageError
 from cmem.plural import counted
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cmem.cli.output import Line
-    from cmem.search.run import Hit
     from cmem.store.session_list import Session
 
 KINDS = ("P", "O", "S")
@@ -37,7 +36,8 @@ def run_list(values: Mapping[str, Any]) -> int:
         found = session_list.sessions(conn, scope.projects, span, limit=values["limit"])
     finally:
         conn.close()
-    return _print_list(found, f"no sessions in {scope.name}", as_json=values["json"])
+    nothing = f"no sessions in {scope.name}{place.further(scope)}"
+    return _print_list(found, nothing, as_json=values["json"])
 
 
 def run_show(values: Mapping[str, Any]) -> int:
@@ -59,7 +59,9 @@ def run_show(values: Mapping[str, Any]) -> int:
     if values["json"]:
         output.write_json({"session": record, "items": [items.document(one) for one in found]})
     else:
-        output.write_lines([*_head(record, str(title), found), *shown_by_day(found)])
+        output.write_lines([*_head(record, str(title)), *shown_by_day(found)])
+        if not found:
+            boundary.complain(f"nothing to show in N{number}; --kind tool shows tool calls")
     return 0
 
 
@@ -67,7 +69,9 @@ def _print_list(found: list[Session], nothing: str, *, as_json: bool) -> int:
     if as_json:
         output.write_json({"sessions": [one._asdict() | {"id": f"N{one.id}"} for one in found]})
         return 0
-    output.write_lines([line for one in found for line in _lines(one)] or [output.plain(nothing)])
+    output.write_lines([line for one in found for line in _lines(one)])
+    if not found:
+        boundary.complain(nothing)
     return 0
 
 
@@ -92,14 +96,13 @@ def _title(text: str) -> str:
     return clean(text, one_line=True)[:100] or "(untitled)"
 
 
-def _head(record: Mapping[str, Any], title: str, found: list[Hit]) -> list[Line]:
+def _head(record: Mapping[str, Any], title: str) -> list[Line]:
     told = (
         f"    {record['project']}, {record['host']}, {record['status']}: {record['host_session']}"
     )
     times = f"    {output.when(record['started_at'])} to {output.when(record['last_event_at'])}"
-    head: list[Line] = [
+    return [
         [(str(record["id"]), output.STYLES["N"]), ("  ", ""), (_title(title), "bold")],
         [("    " + clean(told, one_line=True), "dim")],
         [(times, "dim")],
     ]
-    return head if found else [*head, [("    nothing to show in it", "")]]

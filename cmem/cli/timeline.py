@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cmem.cli import items, listing, output, place
+from cmem.cli import boundary, items, listing, output, place
 from cmem.errors import CmemError, UsageError
 from cmem.search import when
 from cmem.store import projects, read, window
@@ -32,12 +32,23 @@ def run(values: Mapping[str, Any]) -> int:
             raise CmemError(f"no memories yet, so no {' '.join(values['anchor'])}")
         return _print(values, "", [], nothing="no memories yet")
     try:
-        anchor, found = (
-            ("", _of_time(conn, kinds, values)) if ranged else _around(conn, kinds, values)
-        )
+        ref = _named(conn, " ".join(values["anchor"]))
+        scope = None if ref else place.scope(conn, values)
+        if ranged and scope is not None:
+            anchor, found = "", _of_time(conn, kinds, values, scope)
+        else:
+            anchor, found = _around(conn, kinds, values, ref=ref, scope=scope)
     finally:
         conn.close()
-    return _print(values, anchor, found, nothing="nothing to show yet")
+    return _print(values, anchor, found, nothing=_nothing(scope, values, ranged=ranged))
+
+
+def _nothing(scope: place.Scope | None, values: Mapping[str, Any], *, ranged: bool) -> str:
+    words = " ".join(values["anchor"]).strip()
+    if scope is None:
+        return f"nothing found around {words}"
+    what = "found of that time" if ranged else f"found for {words}" if words else "to show yet"
+    return f"nothing {what} in {scope.name}{place.further(scope)}"
 
 
 def _is_range(values: Mapping[str, Any]) -> bool:
@@ -52,9 +63,10 @@ def _is_range(values: Mapping[str, Any]) -> bool:
     return ranged
 
 
-def _of_time(conn: apsw.Connection, kinds: list[str], values: Mapping[str, Any]) -> list[Hit]:
+def _of_time(
+    conn: apsw.Connection, kinds: list[str], values: Mapping[str, Any], scope: place.Scope
+) -> list[Hit]:
     session = place.session(conn, values["session"])
-    scope = place.scope(conn, values)
     found = listing.between(conn, values, scope.projects, kinds=tuple(kinds))
     if session is not None:
         found = [one for one in found if one.session == f"N{session}"]
@@ -62,10 +74,16 @@ def _of_time(conn: apsw.Connection, kinds: list[str], values: Mapping[str, Any])
 
 
 def _around(
-    conn: apsw.Connection, kinds: list[str], values: Mapping[str, Any]
+    conn: apsw.Connection,
+    kinds: list[str],
+    values: Mapping[str, Any],
+    *,
+    ref: Ref | None,
+    scope: place.Scope | None,
 ) -> tuple[str, list[Hit]]:
     session = place.session(conn, values["session"])
-    ref = _anchor(conn, kinds, values, session=session)
+    if scope is not None:
+        ref = _anchor(conn, kinds, " ".join(values["anchor"]), scope=scope, session=session)
     at = read.place(conn, ref) if ref else None
     if ref is None or at is None:
         return "", []
@@ -83,17 +101,18 @@ def _around(
     return f"{ref[0]}{ref[1]}", items.load(conn, refs)
 
 
-def _anchor(
-    conn: apsw.Connection, kinds: list[str], values: Mapping[str, Any], *, session: int | None
-) -> Ref | None:
-    """The row an id names, else the best match of the words, else the newest."""
-    text = " ".join(values["anchor"])
+def _named(conn: apsw.Connection, text: str) -> Ref | None:
+    """The row that an id names; None for words, or nothing."""
     ref = place.find(conn, text) if text.strip() else None
-    if ref is not None:
-        if read.place(conn, ref) is None:
-            raise CmemError(f"no such memory: {text}")
-        return ref
-    scope = place.scope(conn, values)
+    if ref is not None and read.place(conn, ref) is None:
+        raise CmemError(place.no_such([text]))
+    return ref
+
+
+def _anchor(
+    conn: apsw.Connection, kinds: list[str], text: str, *, scope: place.Scope, session: int | None
+) -> Ref | None:
+    """The best match of the words, else the newest."""
     if text.strip():
         return _best(conn, text, scope, kinds=kinds, session=session)
     chosen = scope.projects if scope.projects is not None else place.every_project(conn)
@@ -125,7 +144,7 @@ def _print(values: Mapping[str, Any], anchor: str, found: list[Hit], *, nothing:
         output.write_json({"anchor": anchor or None, "items": shown})
         return 0
     if not found:
-        output.write_lines([output.plain(nothing)])
+        boundary.complain(nothing)
     if values["by"]:
         output.write_lines(listing.grouped(found, [values["by"]]))
         return 0

@@ -29,8 +29,8 @@ HELP = {
     "transport": "check the network, base_url and proxy, or allow more time (timeout_s); turns "
     "are kept until then",
     "unusable": "choose another model (setting model)",
-    "missing": "`cmem provider use NAME` sets it up",
 }
+SET_UP = {"anthropic": " --key-from-stdin", "command": " --command LINE"}
 
 
 class Answer(NamedTuple):
@@ -88,5 +88,8 @@ def _answered(reply: Asked, seconds: float) -> Answer:
 
 
 def _failed(name: str, kind: str, detail: str, *, seconds: float) -> Answer:
-    fix = AUTH[name] if kind == "auth" else HELP[kind]
+    if kind == "missing":
+        fix = f"`cmem provider use {name}{SET_UP.get(name, '')}` sets it up"
+    else:
+        fix = AUTH[name] if kind == "auth" else HELP[kind]
     return Answer(False, kind, told(detail, 400), fix, seconds=round(seconds, 3), cost_usd=None)

@@ -78,7 +78,8 @@ def test_hide_and_undo(stored: Path) -> None:
         "observations": 0,
         "summaries": 0,
     }
-    assert failing("get", "O1") == (1, "", "cmem: no such memory: O1\n")
+    code, out, err = failing("get", "O1")
+    assert (code, out) == (1, "") and err.startswith("cmem: no such memory: O1; ")
     assert support.run_json("search", "subtract", "--all")["hits"] == []
     assert support.run_json("forget", "P1", "--undo") == {"ids": ["P1"], "undone": 6}
     assert counts()["observations"] == 2

@@ -68,7 +68,8 @@ def test_list_stays_in_the_project_unless_all_are_named(two: Any, tmp_path: Path
         "Fixed subtract",
     ]
     done = run_cmem("list")
-    assert (done.returncode, done.stdout.decode()) == (0, "nothing to list in unsorted\n")
+    said = "cmem: nothing to list in unsorted; --all-projects looks in every project\n"
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (0, b"", said)
     assert two
     assert tmp_path
 
@@ -120,9 +121,10 @@ def test_a_file_is_known_by_its_earlier_names_too(two: Any) -> None:
     told = run_cmem("file", "old.py", "--all-projects").stdout.decode().splitlines()
     assert told[0] == "later: /src/läden/src/new.py"
     nothing = run_cmem("file", "nowhere.py", "--project", "läden")
-    assert (nothing.returncode, nothing.stdout.decode()) == (
+    assert (nothing.returncode, nothing.stdout, nothing.stderr.decode()) == (
         0,
-        "nothing known of nowhere.py in läden\n",
+        b"",
+        "cmem: nothing known of nowhere.py in läden; --all-projects looks in every project\n",
     )
 
 
@@ -160,7 +162,10 @@ def test_sessions_are_listed_with_the_hosts_id_and_shown_in_order(two: Any) -> N
     tools = run_json("session", "show", "N1", "--kind", "tool")["items"]
     assert [one["id"] for one in tools] == ["T1", "T2"]
     unknown = run_cmem("session", "show", "N99")
-    assert (unknown.returncode, unknown.stderr.decode()) == (1, "cmem: no such session: N99\n")
+    assert (unknown.returncode, unknown.stderr.decode()) == (
+        1,
+        "cmem: no such session: N99; `cmem session list` shows which there are\n",
+    )
     assert two
 
 
@@ -230,5 +235,6 @@ def test_names_of_a_file_at_other_times(
 )
 def test_without_a_memory_there_is_nothing_and_no_error(args: tuple[str, ...], home: Path) -> None:
     done = run_cmem(*args)
-    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, "no memories yet\n", b"")
+    told = (done.returncode, done.stdout, done.stderr.decode())
+    assert told == (0, b"", "cmem: no memories yet\n")
     assert home

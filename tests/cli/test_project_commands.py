@@ -391,16 +391,17 @@ def test_a_project_of_the_environment_is_its_own_and_told_apart(stored: Path, ho
         assert done.returncode == 0
         return done.stdout.decode(), done.stderr.decode()
 
-    nothing = "nothing found in Notes; --all-projects looks in every project\n"
-    assert mine("search", "prompt") == (nothing, said)
-    assert mine("list") == ("nothing to list in Notes\n", said)
+    further = "in Notes; --all-projects looks in every project\n"
+    assert mine("search", "prompt") == ("", f"{said}cmem: nothing found {further}")
+    assert mine("list") == ("", f"{said}cmem: nothing to list {further}")
+    assert mine("timeline") == ("", f"{said}cmem: nothing to show yet {further}")
     assert run("show", CMEM_PROJECT="Notes") == (
         1,
         "",
         f"{said}cmem: nothing remembered for Notes yet; `cmem project list` has all\n",
     )
     assert mine("context")[1] == mine("note", "A first one.", "--type", "fact")[1] == said
-    assert mine("search", "prompt") == (nothing, "")
+    assert mine("search", "prompt") == ("", f"cmem: nothing found {further}")
     shown = ok("show", "env:notes").split("\n")
     assert shown[:2] == [
         "project:    Notes (4)",

@@ -187,9 +187,11 @@ def test_get_marks_every_text_that_holds_what_is_in_doubt(stored: Path, home: Pa
 def test_unknown_ids_among_known_ones(stored: Path, command: str) -> None:
     code, out, err = failing(command, "O1", "O99", "nonsense", "--json", cwd=stored)
     assert code == 1 and len(json.loads(out)["items"]) > 0
-    assert err == "cmem: no such memory: O99, nonsense\n"
+    hint = "`cmem search`, `cmem list` and `cmem session list` show which there are\n"
+    assert err == f"cmem: no such memory: O99, nonsense; {hint}"
     big = "O" + "9" * 30
-    assert failing(command, big, "--json", cwd=stored) == (1, "", f"cmem: no such memory: {big}\n")
+    told = failing(command, big, "--json", cwd=stored)
+    assert told == (1, "", f"cmem: no such memory: {big}; {hint}")
 
 
 def test_raw_follows_every_kind_to_its_tool_uses(stored: Path) -> None:
@@ -217,8 +219,35 @@ def test_timeline_is_in_time_order(stored: Path) -> None:
     assert failing("timeline", "O99", "--json", cwd=stored) == (
         1,
         "",
-        "cmem: no such memory: O99\n",
+        "cmem: no such memory: O99; `cmem search`, `cmem list` and `cmem session list` show which "
+        "there are\n",
     )
+
+
+NOTHING = {
+    ("timeline", "zzzz"): "nothing found for zzzz in calc; --all-projects looks in every project",
+    ("timeline", "zzzz", "--all"): "nothing found for zzzz in all projects",
+    ("timeline", "--until", "2001-01-01", "--all"): "nothing found of that time in all projects",
+    (
+        "timeline",
+        "--host",
+        "x",
+    ): "no such option: --host; text that begins with a minus comes after "
+    "`--`: `cmem timeline -- --host`; see `cmem timeline --help`",
+    (
+        "timeline",
+        "--session",
+        "N9",
+    ): "no such session: N9; `cmem session list` shows which there are",
+}
+
+
+@pytest.mark.parametrize(("line", "said"), NOTHING.items(), ids=str)
+def test_what_is_not_found_is_said_beside_the_results(
+    stored: Path, line: tuple[str, ...], said: str
+) -> None:
+    _code, out, err = failing(*line, cwd=stored)
+    assert (out, err) == ("", f"cmem: {said}\n")
 
 
 def test_context_is_what_the_hook_prints(stored: Path, home: Path) -> None:
@@ -328,7 +357,8 @@ def test_status_fails_when_observation_has_stopped(stored: Path, home: Path) -> 
 
 def test_without_a_store_nothing_is_made(home: Path, root: Path) -> None:
     assert support.run_json("search", "a", cwd=root) == {"query": "a", "steps": [], "hits": []}
-    assert ok("search", "a", cwd=root) == "no memories yet\n"
+    done = support.run_cmem("search", "a", cwd=root)
+    assert (done.stdout, done.stderr) == (b"", b"cmem: no memories yet\n")
     assert support.run_json("timeline", cwd=root) == {"anchor": None, "items": []}
     assert support.run_json("context", cwd=root) == {
         "project": "calc",

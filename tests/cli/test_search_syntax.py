@@ -123,7 +123,9 @@ def test_words_stand_out_on_a_terminal_only(stored: Path) -> None:
 
 def test_where_nothing_is_found_the_way_to_look_further_is_told(stored: Path) -> None:
     def told(*words: str) -> str:
-        return support.run_cmem("search", *words, cwd=stored).stdout.decode()
+        done = support.run_cmem("search", *words, cwd=stored)
+        assert (done.returncode, done.stdout) == (0, b"")
+        return done.stderr.decode().removeprefix("cmem: ")
 
     assert told("zebrafish") == "nothing found in unsorted; --all-projects looks in every project\n"
     assert told("--all-projects", "zebrafish") == "nothing found in all projects\n"

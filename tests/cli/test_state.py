@@ -72,7 +72,8 @@ def test_an_item_is_named_by_its_id_like_everything_else(folders: Any) -> None:
     assert lines[1].startswith("Two  open since ")
     # W3 is no item: it is the entry that closed W1.
     assert run_cmem("get", "W3", cwd=here).returncode == 1
-    assert run_cmem("raw", "W2", cwd=here).stdout == b"no tool calls behind that\n"
+    raw = run_cmem("raw", "W2", cwd=here)
+    assert (raw.stdout, raw.stderr) == (b"", b"cmem: no tool calls behind that\n")
     assert run_json("timeline", "W2", cwd=here) == {"anchor": "W2", "items": []}
     assert run_json("forget", "W2", "--yes", cwd=here)["ids"] == ["W2"]
     assert run_cmem("get", "W2", cwd=here).returncode == 1

@@ -128,4 +128,5 @@ def test_a_session_nobody_knows_is_refused(home: Path) -> None:
     capture(home)
     run_json("compress")
     done = run_cmem("compress", "--session", "N99")
-    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"cmem: no such session: N99\n")
+    said = b"cmem: no such session: N99; `cmem session list` shows which there are\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", said)

@@ -313,6 +313,11 @@ def test_purging_asks_first(tmp_path: Path, settings: Path) -> None:
     assert done.stdout.decode() == f"Took the hooks out of {settings}.\nDeleted {home}.\n"
     assert not home.exists()
     assert os.listdir(tmp_path / "user") == []
+    again = run_cmem("uninstall", "--purge", "--yes")
+    assert again.stdout.decode() == (
+        "No hook of this data home was registered with Claude Code.\n"
+        f"There was no {home} to delete.\n"
+    )
 
 
 def test_a_home_that_others_can_write_to_is_refused(tmp_path: Path, settings: Path) -> None:

@@ -38,10 +38,13 @@ def test_every_failure_has_its_class_and_a_way_out(case: str) -> None:
     assert found.detail and found.fix
 
 
-@pytest.mark.parametrize("name", ["anthropic", "command"])
-def test_what_is_missing_is_told_without_asking(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "more"), [("anthropic", " --key-from-stdin"), ("command", " --command LINE")]
+)
+def test_what_is_missing_is_told_without_asking(name: str, more: str) -> None:
     found = asked(provider=name)
     assert (found.ok, found.kind) == (False, "missing")
+    assert found.fix == f"`cmem provider use {name}{more}` sets it up"
 
 
 def test_rules_are_free() -> None:
@@ -56,6 +59,6 @@ def test_a_price_that_nobody_knows_is_not_nothing() -> None:
 
 
 def test_every_class_of_every_provider_has_its_help() -> None:
-    kinds = ("config", "quota", "overload", "transport", "unusable", "missing")
+    kinds = ("config", "quota", "overload", "transport", "unusable")
     assert set(trial.HELP) == set(kinds)
     assert set(trial.AUTH) == {"anthropic", "claude-cli", "command"}
