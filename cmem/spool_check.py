@@ -80,6 +80,19 @@ def _look(conn: apsw.Connection) -> State:
 def find(home: str, text: str, *, limit: int) -> list[Entry]:
     """The waiting entries whose identity begins with the text, or whose tool call's id does;
     none where the mailbox cannot be read. Nothing is written to it."""
+    return [_entry(row) for row in _rows(home, _FOUND, (text, limit))]
+
+
+def identities(home: str, host: str) -> frozenset[str]:
+    """What the waiting events of a host are called; none where the mailbox cannot be read. Nothing
+    is written to it."""
+    query = "SELECT eid FROM spool WHERE host = ?"
+    return frozenset(str(eid) for (eid,) in _rows(home, query, (host,)))
+
+
+def _rows(
+    home: str, query: str, bindings: tuple[str | int, ...]
+) -> list[tuple[apsw.SQLiteValue, ...]]:
     path = paths.spool_db(home)
     if not os.path.exists(path):
         return []
@@ -90,7 +103,7 @@ def find(home: str, text: str, *, limit: int) -> list[Entry]:
     try:
         conn.set_busy_timeout(spool.HOOK_WAIT_MS)
         conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        return [_entry(row) for row in conn.execute(_FOUND, (text, limit)).fetchall()]
+        return conn.execute(query, bindings).fetchall()
     except apsw.Error:
         return []
     finally:

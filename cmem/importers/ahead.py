@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cmem import ingest
+from cmem import ingest, spool_check
 from cmem.importers.judge import AWAY, Judge
 from cmem.importers.past import Count
 from cmem.importers.wanted import Limits, Scope, Wanted
@@ -38,6 +38,7 @@ class Ahead:
             if conn is None
             else Judge(conn, host, since=limits.since, take_over=lambda *_prompt: None)
         )
+        self._waiting = spool_check.identities(home, host)
         self._met: set[tuple[str, ...]] = set()
         self._sessions: set[str] = set()
         self.count = Count()
@@ -89,8 +90,10 @@ class Ahead:
         )
 
     def _is_held(self, event: Event) -> bool:
-        """Whether the store has it, or it was met in these files before, or is not to come."""
+        """Whether the store has it or will have it from a hook, or it was met in these files before, or is not to come."""
         origin = event.origin
+        if origin.eid in self._waiting:
+            return True
         if self._judge is None or self._conn is None:
             return origin.at < self._since or self._is_met(event)
         if self._judge.state(event) == AWAY or evidence.seen(self._conn, origin.eid):

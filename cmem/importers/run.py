@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cmem import compress, ingest, observe, paths
+from cmem import compress, ingest, observe, paths, spool_check
 from cmem.errors import CmemError
 from cmem.held import Held
 from cmem.importers import claude_code, codex, gemini_cli
@@ -91,13 +91,14 @@ def find(importer: Importer, root: str) -> Found:
 def waiting(home: str, importer: Importer, found: Found) -> Found:
     """Of what was found, the sessions that the store knows nothing of: neither from hooks nor by
     an import. The files themselves are not read."""
+    captured = {eid.split(":")[1] for eid in spool_check.identities(home, importer.HOST)} - {""}
+    left = [one for one in found.groups if importer.session(one) not in captured]
     conn = _reader(home)
-    if conn is None:
-        return found
-    try:
-        left = [one for one in found.groups if not _is_known(conn, importer, one)]
-    finally:
-        conn.close()
+    if conn is not None:
+        try:
+            left = [one for one in left if not _is_known(conn, importer, one)]
+        finally:
+            conn.close()
     return found._replace(groups=tuple(left))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from capturing import put
 from support import FIXTURES, run_cmem, run_json
 from transcribed import LATER, held, imported
 from transcript_script import SESSION, Script
@@ -362,6 +363,20 @@ def test_dry_run_leaves_out_what_switches_leave_out(home: Path, tmp_path: Path) 
     done = run_json(*line, CMEM_HOME=str(home))
     names = ("sessions", "prompts", "tool_uses", "withheld")
     assert [look[name] for name in names] == [done[name] for name in names] == [1, 1, 0, 1]
+
+
+def test_what_waits_in_the_spool_is_known(home: Path, tmp_path: Path) -> None:
+    root = tmp_path / "t"
+    Script().prompt("Go", "p1").write(root)
+    importer = core.IMPORTERS["claude-code"]
+    found = core.find(importer, str(root))
+    assert len(core.waiting(str(home), importer, found).groups) == 1
+    event = {"session_id": SESSION, "cwd": "/home/dev/project", "prompt_id": "p1", "prompt": "Go"}
+    put(home, "UserPromptSubmit", event, 1_777_629_600_000)
+    assert core.waiting(str(home), importer, found).groups == ()
+    look = core.look(str(home), importer, found, limits=Limits(), now=LATER)
+    done = imported(home, root)
+    assert (look.sessions, look.prompts) == (done.sessions, done.prompts) == (0, 0)
 
 
 @pytest.mark.parametrize("flags", [(), ("--dry-run",)])
