@@ -61,7 +61,8 @@ def run_show(values: Mapping[str, Any]) -> int:
     else:
         output.write_lines([*_head(record, str(title)), *shown_by_day(found)])
         if not found:
-            boundary.complain(f"nothing to show in N{number}; --kind tool shows tool calls")
+            hint = "" if values["kind"] else "; --kind tool shows its tool calls"
+            boundary.complain(f"nothing to show in N{number}{hint}")
     return 0
 
 

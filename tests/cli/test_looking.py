@@ -184,6 +184,14 @@ def test_sessions_and_files_for_a_person(two: Any) -> None:
     assert two
 
 
+def test_a_session_with_nothing_to_show_says_so_beside_its_head(two: Any) -> None:
+    samples.session(two, 1, "empty")
+    for flags, hint in (((), "; --kind tool shows its tool calls"), (("--kind", "tool"), "")):
+        done = run_cmem("session", "show", "empty", *flags)
+        assert done.stdout.decode().splitlines()[0] == "N3  (untitled)"
+        assert done.stderr.decode() == f"cmem: nothing to show in N3{hint}\n"
+
+
 def test_hidden_and_empty_sessions_are_not_listed(two: Any) -> None:
     samples.session(two, 1, "empty")
     run_json("forget", "--session", "b-session", "--yes")

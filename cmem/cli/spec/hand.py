@@ -90,7 +90,8 @@ SUPERSEDE = Command(
 STATE_ADD = Command(
     "state add",
     "Say what is still to be done in this project.",
-    "One line; the next sessions are told until it is done. Secrets are cut out of it.",
+    "One line; the next sessions are told until it is done. Secrets are cut out of it. Numbers "
+    "have gaps, because each change to an item takes one too.",
     (
         "cmem state add 'Move the retry limit into the settings'",
         "cmem state add --project calculator 'Release 1.2'",
