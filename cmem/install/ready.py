@@ -68,7 +68,7 @@ def is_missing(home: str, host: str, event: str, *, env: Mapping[str, str]) -> b
     if any(env.get(name, "0") not in ("", "0") for name in ("CMEM_DISABLE", "CMEM_OBSERVER")):
         return False
     # A project can set the host's environment, and with it what the launcher would start for ever.
-    if os.path.realpath(paths.interpreter()) != launcher.interpreter():
+    if not paths.interpreter():
         return False
     there = os.path.exists(paths.spool_db(home))
     return os.path.isabs(home) and there and not os.path.exists(paths.launcher(home))

@@ -13,7 +13,7 @@ import pytest
 from hookrun import entries, fire, ready
 from support import payload_bytes, run_cmem, run_json
 
-from cmem import settings
+from cmem import launcher, paths, settings
 from cmem.hosts.wire import HOSTS
 from cmem.install import ready as making
 
@@ -56,11 +56,15 @@ def test_a_hook_by_hand_becomes_memory_without_an_install(home: Path) -> None:
 def test_an_interpreter_that_the_environment_names_goes_into_no_launcher(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (home / "spool.db").touch()
-    given = (str(home), "claude-code", "Stop")
-    assert making.is_missing(*given, env={})
+    real = launcher.interpreter()
     # As PYTHONEXECUTABLE and __PYVENV_LAUNCHER__ do.
     monkeypatch.setattr(sys, "executable", "/bin/true")
+    making.prepare(str(home))
+    assert f"PYTHON = {real!r}" in (home / "hook.py").read_text()
+    (home / "hook.py").unlink()
+    given = (str(home), "claude-code", "Stop")
+    assert making.is_missing(*given, env={})
+    monkeypatch.setattr(paths, "interpreter", lambda: "")  # nobody can tell
     assert not making.is_missing(*given, env={})
 
 
