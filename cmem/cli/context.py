@@ -9,12 +9,14 @@ from cmem import here, repo, settings
 from cmem.cli import off, output, place
 from cmem.context import block, gather, health, inject, price
 from cmem.errors import CmemError, UsageError
+from cmem.lazy import pattern
 from cmem.plural import counted
 from cmem.store import current, projects
 
 if TYPE_CHECKING:
     import apsw
 
+_ITEM = pattern(r"(- )([OSPW]\d+)(\s.*?)( \(~[\d,]+ tokens\))?")
 WHOLE = ("startup", "clear")
 SOURCES = ("startup", "clear", "compact", "resume", "fork")
 
@@ -81,9 +83,17 @@ def _check(values: Mapping[str, Any]) -> None:
 
 
 def _coloured(text: str) -> list[output.Line]:
-    """The block for a terminal: headings stand out, the frame steps back."""
-    lines = output.paragraphs(text)
-    return [[(piece, _style(piece))] for line in lines for piece, _none in line]
+    """The block for a terminal: headings stand out, ids have their colours, the frame and what a
+    memory costs step back."""
+    return [_pieces(piece) for line in output.paragraphs(text) for piece, _none in line]
+
+
+def _pieces(text: str) -> output.Line:
+    found = _ITEM.fullmatch(text)
+    if found is None:
+        return [(text, _style(text))]
+    mark, ref, says, cost = found.groups(default="")
+    return [(mark, ""), (ref, output.STYLES[ref[0]]), (says, ""), (cost, "dim")]
 
 
 def _style(text: str) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -480,6 +481,16 @@ def test_a_terminal_gets_colour_and_literal_text(hostile: Path, argv: list[str])
         assert "\x1b[" in shown
     code, plain = on_a_terminal(argv, hostile, NO_COLOR="1")
     assert code == 0 and "\x1b[3" not in plain
+
+
+def test_on_a_terminal_the_block_has_colours_and_the_same_words(stored: Path) -> None:
+    code, shown = on_a_terminal(["context"], stored, COLUMNS="200")
+    assert code == 0
+    (line,) = [one for one in shown.splitlines() if "O1" in one and "bugfix" in one]
+    assert line.startswith("- \x1b[32mO1\x1b[0m bugfix: ")
+    assert line.endswith(" tokens)\x1b[0m") and "\x1b[2m (~" in line
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r\n", "\n")
+    assert plain.encode() == support.run_cmem("context", cwd=stored).stdout
 
 
 LOOKING = (["list"], ["file", "calc.py"], ["session", "list"], ["session", "show", "N1"])
