@@ -164,7 +164,7 @@ def run_command(line: str, place: Place) -> str:
 def environment(place: Place) -> dict[str, str]:
     """What the demo's processes see: nothing that leads out of its folder."""
     return {
-        "PATH": os.environ.get("PATH", os.defpath),
+        "PATH": os.pathsep.join((str(ROOT / ".venv/bin"), os.environ.get("PATH", os.defpath))),
         "HOME": str(place.user),
         "LANG": "C.UTF-8",
         "TZ": "UTC",
