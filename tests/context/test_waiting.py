@@ -171,5 +171,6 @@ def test_the_command_tells_what_the_hook_does_of_a_session_that_only_waits(
     assert done.stdout.decode() == text_of(document) + "\n"
     unknown = run_cmem(*given, "nobody", cwd=tmp_path)
     if store == "of others":
-        assert unknown.stderr == b"cmem: no such session: nobody\n"
+        hint = b"`cmem session list` shows which there are"
+        assert unknown.stderr == b"cmem: no such session: nobody; " + hint + b"\n"
     assert b"The goal" not in unknown.stdout
