@@ -56,6 +56,7 @@ try:
         if source_hash(0, head) != mark:
             raise ValueError
         main, boot, index, first, _ = loads(head)
+        del head  # its memory serves what follows
     except Exception:
         main = part("MAIN")  # slower, not less
     exec(main)
