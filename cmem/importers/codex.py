@@ -61,20 +61,8 @@ def session(group: Group) -> str:
 def tell(group: Group, reading: Reading) -> Iterator[Told]:
     """What the session's file tells."""
     for path in group.files:
-        yield from _file(path, reading)
-
-
-def _file(path: str, reading: Reading) -> Iterator[Told]:
-    teller = _Teller(reading.millis, codex_lines.named(path))
-    number = 0
-    for number, line in codex_lines.lines(path, reading):
-        try:
-            yield from teller.line(line)
-        except (TypeError, ValueError, AttributeError, KeyError):
-            reading.complain(Problem(path, number, told.ODD_LINE))
-    if number and not teller.is_known:
-        reading.complain(Problem(path, 0, told.UNKNOWN))
-    yield from teller.end(complete=reading.complete)
+        teller = _Teller(reading.millis, codex_lines.named(path))
+        yield from told.of_file(path, codex_lines.lines(path, reading), teller, reading=reading)
 
 
 class _Teller:

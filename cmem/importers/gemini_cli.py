@@ -63,15 +63,7 @@ def tell(group: Group, reading: Reading) -> Iterator[Told]:
         return
     for path in group.files:
         teller = _Teller(_root_beside(path), reading.millis)
-        number = 0
-        for number, line in _lines(path, reading):
-            try:
-                yield from teller.line(line)
-            except (TypeError, ValueError, AttributeError, KeyError):
-                reading.complain(Problem(path, number, told.ODD_LINE))
-        if number and not teller.is_known:
-            reading.complain(Problem(path, 0, told.UNKNOWN))
-        yield from teller.end(complete=reading.complete)
+        yield from told.of_file(path, _lines(path, reading), teller, reading=reading)
 
 
 def _lines(path: str, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:

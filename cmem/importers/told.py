@@ -61,6 +61,36 @@ class Reading(NamedTuple):
         return at if at <= self.latest else before
 
 
+class Teller(Protocol):
+    """One file's lines as events: what must be known from one line to the next."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the form of the file is one that is known."""
+
+    def line(self, line: dict[str, Any]) -> Iterator[Told]:
+        """What a line tells."""
+
+    def end(self, *, complete: bool) -> Iterator[Told]:
+        """What is told by there being no more lines."""
+
+
+def of_file(
+    path: str, lines: Iterable[tuple[int, dict[str, Any]]], teller: Teller, *, reading: Reading
+) -> Iterator[Told]:
+    """What a file tells by its numbered lines. Of those that are not as the host writes them, and
+    of a file without any that is, a problem is told."""
+    number = 0
+    for number, line in lines:
+        try:
+            yield from teller.line(line)
+        except (TypeError, ValueError, AttributeError, KeyError):
+            reading.complain(Problem(path, number, ODD_LINE))
+    if number and not teller.is_known:
+        reading.complain(Problem(path, 0, UNKNOWN))
+    yield from teller.end(complete=reading.complete)
+
+
 class Importer(Protocol):
     """A module that knows one host's transcripts."""
 
