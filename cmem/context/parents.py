@@ -80,7 +80,7 @@ def _ended(conn: "apsw.Connection", place: "Place", since: int, until: int) -> "
     from cmem.store import current
 
     hosts, family = _hosts(), families.family(conn, place.project)
-    stored = current.ended(conn, family, hosts, since=since, until=until)
+    stored = current.at(conn, current.ENDED, family, hosts, since=since, until=until)
     waiting = spooled.ended(place.home, hosts, since=since, until=until)
     return _of_place(conn, place, stored, waiting)
 
@@ -90,7 +90,7 @@ def _in_a_turn(conn: "apsw.Connection", place: "Place", since: int, until: int) 
     from cmem.store import current
 
     hosts, family = _hosts(), families.family(conn, place.project)
-    stored = current.in_a_turn(conn, family, hosts, since=since, until=until)
+    stored = current.at(conn, current.IN_A_TURN, family, hosts, since=since, until=until)
     silent = current.SILENT_MS
     waiting = spooled.in_a_turn(place.home, hosts, since=since, until=until, silent=silent)
     return _of_place(conn, place, stored, waiting)

@@ -42,12 +42,13 @@ def older(
     only_in: str,
 ) -> "Iterator[list[recent.Observation]]":
     """What was made before the last of the newest, by other sessions, in pieces."""
+    if only_in:
+        from cmem.store import folder
+
+        here = folder.sessions(conn, family[0], only_in)
     for _ in range(WINDOWS - 1):
         before = (last[1], last[0])
         if only_in:
-            from cmem.store import folder
-
-            here = folder.sessions(conn, family[0], only_in)
             found = folder.newest(conn, here, select.CANDIDATES, session=session, before=before)
         else:
             found = further.others(conn, family, select.CANDIDATES, session=session, before=before)

@@ -71,10 +71,10 @@ def _start(
     known: set[str] = set()
     recalls = any(settings.get(name) is True for name in RECALL)
     resumed, forked = taken.source == "resume", taken.source == "fork"
-    if resumed or forked or recalls:
+    if resumed:
         from cmem.context import shown
 
-        known = shown.read(home, taken.session) if resumed else known
+        known = shown.read(home, taken.session)
     out = inject.session_start(
         home,
         source=taken.source,

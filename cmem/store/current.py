@@ -78,8 +78,9 @@ def session(
     return None
 
 
-def ended(
+def at(
     conn: "apsw.Connection",
+    query: str,
     projects: "Iterable[int]",
     hosts: "Iterable[str]",
     *,
@@ -87,35 +88,12 @@ def ended(
     until: int,
 ) -> list[tuple[int, int, str]]:
     """(number, when it began, its host's id) of the sessions of some hosts in which a turn ended in
-    a time."""
-    return _sessions(conn, ENDED, projects, hosts, times=(since, until))
-
-
-def in_a_turn(
-    conn: "apsw.Connection",
-    projects: "Iterable[int]",
-    hosts: "Iterable[str]",
-    *,
-    since: int,
-    until: int,
-) -> list[tuple[int, int, str]]:
-    """The same of those in which one had begun and not ended then."""
-    return _sessions(conn, IN_A_TURN, projects, hosts, times=(since, until))
-
-
-def _sessions(
-    conn: "apsw.Connection",
-    query: str,
-    projects: "Iterable[int]",
-    hosts: "Iterable[str]",
-    *,
-    times: tuple[int, int],
-) -> list[tuple[int, int, str]]:
+    a time (``ENDED``), or had begun and not ended then (``IN_A_TURN``)."""
     names = tuple(hosts)
     query = query.format(",".join("?" * len(names)))
     found = []
     for project in projects:
-        found += rows(conn, query, (project, *times, SESSIONS, TURNS, *names))
+        found += rows(conn, query, (project, since, until, SESSIONS, TURNS, *names))
     return [(int(ref), int(at), str(host_id)) for ref, at, host_id in sorted(found)]
 
 

@@ -110,7 +110,8 @@ def test_few_turns_and_sessions_are_looked_at(home: Path, monkeypatch: pytest.Mo
         samples.session(conn, 1, name, started_at=NOON + 1)
 
     def parents() -> list[str]:
-        found = current.ended(conn, [1], ["claude-code"], since=NOON - 1, until=NOON + 1)
+        times = {"since": NOON - 1, "until": NOON + 1}
+        found = current.at(conn, current.ENDED, [1], ["claude-code"], **times)
         return [host_id for _ref, _at, host_id in found]
 
     assert parents() == [OWN]
